@@ -1,0 +1,40 @@
+/**
+ * An endpoint: one base URL of one engine.
+ *
+ * Invariant: an endpoint is known by its id, and by nothing else, wherever it
+ * is bound, ranked, counted or named to a client.
+ *
+ * @module
+ */
+import type { Address } from "./outside.ts";
+
+/** An endpoint as configured or discovered. */
+export interface EndpointSpec {
+  /** Stable name; its URL unless named. Hashed for ranking. */
+  readonly id: string;
+  readonly address: Address;
+  /** Path put before every target, without trailing slash; often empty. */
+  readonly basePath: string;
+  /** The `Host` header the engine expects. */
+  readonly host: string;
+  /** Share of sessions relative to the others; over 0. */
+  readonly weight: number;
+  /** Most requests in flight at once, or `undefined` for no limit. */
+  readonly maxInFlight: number | undefined;
+}
+
+/**
+ * - `probing`: not heard of yet; takes no work.
+ * - `ready`: takes work.
+ * - `ejected`: out after failures; takes no work.
+ * - `draining`: finishes its work and takes no more.
+ */
+export const ENDPOINT_STATES = [
+  "probing",
+  "ready",
+  "ejected",
+  "draining",
+] as const;
+
+/** The state of an endpoint. */
+export type EndpointState = typeof ENDPOINT_STATES[number];

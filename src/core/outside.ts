@@ -1,0 +1,63 @@
+/**
+ * Everything Tryst asks of the outside world, as interfaces.
+ *
+ * Invariant: `core`, `policies`, `session_keys`, `config`, `upstream` and
+ * `gateway` reach time, chance, the network and the log only through these, so
+ * that two gateways can run in one process on one virtual clock.
+ *
+ * @module
+ */
+
+/** The passing of time. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch, never going backwards. */
+  nowMs(): number;
+  /**
+   * Calls `callback` once after `delayMs`; the returned function calls it off.
+   * Both a fired and a called-off timer may be called off again.
+   */
+  after(delayMs: number, callback: () => void): () => void;
+}
+
+/** Where an endpoint can be reached. */
+export type Address =
+  | {
+    readonly kind: "tcp";
+    readonly hostname: string;
+    readonly port: number;
+    readonly tls: boolean;
+  }
+  | { readonly kind: "unix"; readonly path: string };
+
+/** A connected byte stream. */
+export interface Socket {
+  /** Reads into `buffer`; `null` at the end of the stream. */
+  read(buffer: Uint8Array): Promise<number | null>;
+  /** Writes some of `bytes`, at least one; resolves to how many. */
+  write(bytes: Uint8Array): Promise<number>;
+  /** Closes both directions; pending reads and writes reject. Idempotent. */
+  close(): void;
+}
+
+/** Opens a connection; rejects with the operating system's error. */
+export type Dial = (address: Address) => Promise<Socket>;
+
+/** How much a log event matters. */
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** Values a log event may carry; never a session key, prompt or credential. */
+export type LogFields = Readonly<
+  Record<string, string | number | boolean | undefined>
+>;
+
+/** Takes one event: a dotted name such as `endpoint.ready`, and its fields. */
+export type Log = (level: LogLevel, event: string, fields?: LogFields) => void;
+
+/** The outside world of one gateway. */
+export interface Outside {
+  readonly clock: Clock;
+  /** A number in [0, 1), as `Math.random`. */
+  readonly random: () => number;
+  readonly dial: Dial;
+  readonly log: Log;
+}
