@@ -1,0 +1,64 @@
+/**
+ * The configuration of one gateway, complete and checked.
+ *
+ * It is plain data that a structured clone can carry, as worker threads get it
+ * by message: session-key sources and policies stand in it by their names.
+ *
+ * Invariant: a `Config` is frozen and every value in it is usable; whoever
+ * holds one checks nothing again.
+ *
+ * @module
+ */
+import type { EndpointSpec } from "../core/endpoint.ts";
+
+/** An address to listen on. */
+export interface ListenAddress {
+  /** A name or an IP address, IPv6 without brackets. */
+  readonly hostname: string;
+  /** 0 lets the operating system choose. */
+  readonly port: number;
+}
+
+/** The configuration; the field table in `fields.ts` documents each value. */
+export interface Config {
+  readonly listen: ListenAddress;
+  /** Worker threads; `auto` is one for each core. */
+  readonly workers: number | "auto";
+  readonly admin: { readonly listen: ListenAddress };
+  /** At most `ENDPOINTS_MAX`, with distinct ids; may be empty. */
+  readonly endpoints: readonly EndpointSpec[];
+  readonly session: {
+    /** Session-key sources in order of preference, as text. */
+    readonly keys: readonly string[];
+    readonly sniffWindowBytes: number;
+    /** Records of the session table; a multiple of 8. */
+    readonly capacity: number;
+    readonly idleTtlMs: number;
+    /** Name of the routing policy for requests without a session key. */
+    readonly fallback: string;
+  };
+  readonly routing: {
+    /** Name of the routing policy for requests with a session key. */
+    readonly policy: string;
+    /** Load an endpoint may have relative to the mean; at least 1. */
+    readonly imbalance: number;
+  };
+  readonly limits: { readonly bodyBytes: number };
+  readonly timeouts: {
+    readonly connectMs: number;
+    /** `undefined` waits for as long as the client does. */
+    readonly firstByteMs: number | undefined;
+    /** `undefined` waits for as long as the client does. */
+    readonly idleMs: number | undefined;
+  };
+}
+
+/** What the configuration must know of rooms that it does not import. */
+export interface ConfigNames {
+  /** @throws {TypeError} when `text` names no session-key source. */
+  readonly parseSource: (text: string) => unknown;
+  /** The session-key sources that `default` stands for. */
+  readonly defaultSources: readonly string[];
+  /** Names of all routing policies. */
+  readonly policyNames: readonly string[];
+}

@@ -1,0 +1,149 @@
+/**
+ * The list of endpoints: entries with their own fields, port ranges expanded.
+ *
+ * Invariant: ids are distinct, and each bad entry complains with its index.
+ *
+ * @module
+ */
+import type { EndpointSpec } from "../core/endpoint.ts";
+import { Refusal, shownKey } from "./complaint.ts";
+import {
+  type EndpointPlace,
+  ENDPOINTS_MAX,
+  parseEndpointUrl,
+} from "./endpoint_url.ts";
+import {
+  complain,
+  type Field,
+  knownNames,
+  readOr,
+  type Spot,
+} from "./field.ts";
+import { parseInteger, parseNumber } from "./number.ts";
+
+/** Ids go into headers and metric labels: visible ASCII, no quote, bounded. */
+const ID = /^[!#-\[\]-~]{1,128}$/;
+
+/** Most requests in flight that a limit can name; far above any engine's. */
+const MAX_IN_FLIGHT_MAX = 1_000_000;
+
+/** Weights over these bounds are typing errors, not proportions. */
+const WEIGHT_BOUNDS = { min: 0.001, max: 1000 };
+
+/** The keys of an entry of `endpoints`. */
+export const ENDPOINT_FIELDS = {
+  url: {
+    path: "url",
+    initial: "required",
+    doc: "http://HOST:PORT, https://HOST:PORT or unix:/path, with an optional" +
+      " path; a port range such as 8000-8007 is as many endpoints",
+    read: parseEndpointUrl,
+  },
+  id: {
+    path: "id",
+    initial: "the URL",
+    doc: "Stable name, which decides where sessions go",
+    read: parseId,
+  },
+  weight: {
+    path: "weight",
+    initial: 1,
+    doc: "Share of sessions relative to the other endpoints, 0.001 to 1000",
+    read: (value) => parseNumber(value, WEIGHT_BOUNDS),
+  },
+  maxInFlight: {
+    path: "max_in_flight",
+    initial: "none",
+    doc: "Most requests in flight at once, or none",
+    read: parseMaxInFlight,
+  },
+} satisfies Readonly<Record<string, Field<unknown>>>;
+
+/**
+ * Reads the list; an entry that is only a URL in text is `{ url: TEXT }`.
+ *
+ * @throws {Refusal} when `value` is not a list.
+ */
+export function readEndpoints(
+  value: unknown,
+  spot: Spot,
+): readonly EndpointSpec[] {
+  if (!Array.isArray(value)) throw new Refusal("must be a list of endpoints");
+  const specs: EndpointSpec[] = [];
+  const ids = new Set<string>();
+  for (const [index, entry] of value.entries()) {
+    const at = `[${index}]`;
+    for (
+      const spec of readEntry(entry, { ...spot, origin: spot.origin + at })
+    ) {
+      if (specs.length === ENDPOINTS_MAX) {
+        throw new Refusal(`must name at most ${ENDPOINTS_MAX} endpoints`);
+      }
+      if (ids.has(spec.id)) {
+        complain(spot, { at, value: spec.id }, "must not repeat an id");
+      }
+      ids.add(spec.id);
+      specs.push(spec);
+    }
+  }
+  return specs;
+}
+
+function readEntry(entry: unknown, spot: Spot): EndpointSpec[] {
+  const mapping = toMapping(entry);
+  if (mapping === undefined) {
+    complain(spot, { value: entry }, "must be a URL or a mapping with a url");
+    return [];
+  }
+  const known = Object.values(ENDPOINT_FIELDS).map((field) => field.path);
+  for (const [key, value] of mapping) {
+    if (known.includes(key)) continue;
+    const wanted = `is not a known key: ${knownNames(key, known)}`;
+    complain(spot, { at: `.${shownKey(key)}`, value }, wanted);
+  }
+  const read = <T>(field: Field<T>, otherwise: T): T => {
+    if (!mapping.has(field.path)) return otherwise;
+    const value = mapping.get(field.path);
+    const at = typeof entry === "string" ? "" : `.${field.path}`;
+    return readOr(spot, { at, value }, {
+      read: () => field.read(value, spot),
+      otherwise: () => otherwise,
+    });
+  };
+  if (!mapping.has("url")) {
+    complain(spot, { value: entry }, `must have a "url"`);
+  }
+  const places: EndpointPlace[] = read(ENDPOINT_FIELDS.url, []);
+  const id = read(ENDPOINT_FIELDS.id, undefined);
+  if (id !== undefined && places.length > 1) {
+    complain(spot, { at: ".id", value: id }, "cannot name a range of ports");
+  }
+  const weight = read(ENDPOINT_FIELDS.weight, ENDPOINT_FIELDS.weight.initial);
+  const maxInFlight = read(ENDPOINT_FIELDS.maxInFlight, undefined);
+  return places.map(({ url, ...place }) => ({
+    id: id !== undefined && places.length === 1 ? id : url,
+    ...place,
+    weight,
+    maxInFlight,
+  }));
+}
+
+function toMapping(entry: unknown): Map<string, unknown> | undefined {
+  if (typeof entry === "string") return new Map([["url", entry]]);
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
+    return undefined;
+  }
+  return new Map(Object.entries(entry));
+}
+
+function parseId(value: unknown): string | undefined {
+  if (typeof value !== "string" || !ID.test(value)) {
+    throw new Refusal("must be 1 to 128 visible ASCII characters");
+  }
+  return value;
+}
+
+function parseMaxInFlight(value: unknown): number | undefined {
+  if (value === "none") return undefined;
+  return parseInteger(value, { min: 1, max: MAX_IN_FLIGHT_MAX });
+}

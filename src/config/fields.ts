@@ -1,0 +1,172 @@
+/**
+ * The field table: every key of the configuration, in the order of the README.
+ *
+ * Adding a key is adding a field here and a line in `parse.ts` that puts its
+ * value into the `Config`.
+ *
+ * Invariant: each default passes its own reader, and a key that the
+ * documentation promises for a later version is refused, never ignored.
+ *
+ * @module
+ */
+import { Refusal } from "./complaint.ts";
+import type { ListenAddress } from "./config.ts";
+import { readEndpoints } from "./endpoints.ts";
+import { type Field, knownNames, type Spot } from "./field.ts";
+import { readKeys } from "./keys.ts";
+import { parseListenAddress } from "./listen_address.ts";
+import { parseInteger, parseNumber } from "./number.ts";
+import { parseDurationMs, parseSizeBytes } from "./quantity.ts";
+
+/** Threads beyond the cores of the largest hosts only cost memory. */
+const WORKERS_BOUNDS = { min: 1, max: 64 };
+
+/** From one longest key to what one request may hold of a host's memory. */
+const SNIFF_WINDOW_BOUNDS = { min: 2 ** 10, max: 2 ** 28 };
+
+/** A limit under 1 KiB would refuse every chat; 1 TiB is as good as none. */
+const BODY_BOUNDS = { min: 2 ** 10, max: 2 ** 40 };
+
+/** Records of a bucket of the session table, which is never split. */
+const BUCKET_RECORDS = 8;
+
+/** From one bucket to a table of about 1 GiB. */
+const CAPACITY_BOUNDS = { min: 1, max: 2 ** 24 };
+
+/** 1 is strict evenness; from 100 on the bound never holds in practice. */
+const IMBALANCE_BOUNDS = { min: 1, max: 100 };
+
+/** Keys, and single values of keys, that this version knows but lacks. */
+export const LATER: readonly {
+  readonly path: string;
+  /** Only this value is refused; without it the key as a whole is. */
+  readonly value?: string;
+}[] = [
+  { path: "routing.affinity_patience" },
+  { path: "session.fallback", value: "conversation" },
+];
+
+/** The table. */
+export const FIELDS = {
+  listen: {
+    path: "listen",
+    initial: "0.0.0.0:8080",
+    doc: "HOST:PORT that clients connect to",
+    read: parseListenAddress,
+  } satisfies Field<ListenAddress>,
+  workers: {
+    path: "workers",
+    initial: "auto",
+    doc: "Worker threads, 1 to 64, or auto for one for each core",
+    read: readWorkers,
+  },
+  adminListen: {
+    path: "admin.listen",
+    initial: "127.0.0.1:8081",
+    doc: "HOST:PORT of health, readiness and metrics",
+    read: parseListenAddress,
+  },
+  endpoints: {
+    path: "endpoints",
+    initial: [],
+    doc: "Engines to route to: a list of URLs, or of mappings as below",
+    read: readEndpoints,
+  },
+  keys: {
+    path: "session.keys",
+    initial: ["default"],
+    doc: "Session-key sources, best first; default is the built-in list",
+    read: readKeys,
+  },
+  sniffWindow: {
+    path: "session.sniff_window",
+    initial: "1MiB",
+    doc:
+      "Bytes of a body held while its session key is unknown, 1KiB to 256MiB",
+    read: (value) => parseSizeBytes(value, SNIFF_WINDOW_BOUNDS),
+  } satisfies Field<number>,
+  capacity: {
+    path: "session.capacity",
+    initial: 262_144,
+    doc: "Sessions remembered, rounded up to a multiple of 8, at most 16777216",
+    read: readCapacity,
+  },
+  idleTtl: {
+    path: "session.idle_ttl",
+    initial: "30m",
+    doc: "Duration after which an idle session is forgotten",
+    read: parseDurationMs,
+  },
+  fallback: {
+    path: "session.fallback",
+    initial: "power_of_two",
+    doc: "Routing policy of requests without a session key",
+    read: readPolicy,
+  },
+  policy: {
+    path: "routing.policy",
+    initial: "rendezvous",
+    doc: "Routing policy of requests with a session key",
+    read: readPolicy,
+  },
+  imbalance: {
+    path: "routing.imbalance",
+    initial: 1.25,
+    doc: "Load relative to the mean above which an endpoint gets no new" +
+      " session, 1 to 100",
+    read: (value) => parseNumber(value, IMBALANCE_BOUNDS),
+  } satisfies Field<number>,
+  body: {
+    path: "limits.body",
+    initial: "256MiB",
+    doc: "Largest request body, 1KiB to 1024GiB",
+    read: (value) => parseSizeBytes(value, BODY_BOUNDS),
+  } satisfies Field<number>,
+  connect: {
+    path: "timeouts.connect",
+    initial: "3s",
+    doc: "Duration in which an endpoint must accept a connection",
+    read: parseDurationMs,
+  },
+  firstByte: {
+    path: "timeouts.first_byte",
+    initial: "none",
+    doc: "Duration in which an answer must begin, or none",
+    read: readDurationOrNone,
+  },
+  idle: {
+    path: "timeouts.idle",
+    initial: "5m",
+    doc: "Longest silence within an answer, a duration or none",
+    read: readDurationOrNone,
+  },
+} satisfies Readonly<Record<string, Field<unknown>>>;
+
+function readWorkers(value: unknown): number | "auto" {
+  if (value === "auto") return value;
+  try {
+    return parseInteger(value, WORKERS_BOUNDS);
+  } catch {
+    // The parser's own message does not know of "auto".
+    const { min, max } = WORKERS_BOUNDS;
+    throw new Refusal(`must be auto or a whole number from ${min} to ${max}`);
+  }
+}
+
+function readCapacity(value: unknown): number {
+  const records = parseInteger(value, CAPACITY_BOUNDS);
+  return Math.ceil(records / BUCKET_RECORDS) * BUCKET_RECORDS;
+}
+
+function readDurationOrNone(value: unknown): number | undefined {
+  return value === "none" ? undefined : parseDurationMs(value);
+}
+
+function readPolicy(value: unknown, { names }: Spot): string {
+  if (typeof value === "string" && names.policyNames.includes(value)) {
+    return value;
+  }
+  throw new Refusal(
+    `must be a routing policy: ${knownNames(value, names.policyNames)}`,
+  );
+}
