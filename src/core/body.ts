@@ -16,8 +16,11 @@ export interface BodySource {
    *
    * The bytes belong to the caller. Rejects when the sender goes away or
    * breaks its framing; a body that ended early never looks complete.
+   *
+   * @param spare Bytes of an earlier read that the caller is done with; their
+   * memory may be taken for this one, so that a long body makes no garbage.
    */
-  read(): Promise<Uint8Array | undefined>;
+  read(spare?: Uint8Array): Promise<Uint8Array | undefined>;
   /** Stops the sender. Harmless after the end, and when called twice. */
   cancel(): void;
 }

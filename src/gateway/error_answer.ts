@@ -1,0 +1,81 @@
+/**
+ * The answer that a failure becomes, in the shape of the API that was asked.
+ *
+ * Invariant: this is the only place that turns a `GatewayError` into bytes for
+ * a client, and `x-tryst-error` is present exactly when the gateway, not the
+ * engine, wrote the body.
+ *
+ * @module
+ */
+import { ERROR_TABLE, GatewayError } from "../core/error.ts";
+import type { Header } from "../core/request.ts";
+import type { Answer } from "./client_request.ts";
+
+/** Anthropic's error types by status, as its API reference lists them. */
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  413: "request_too_large",
+  429: "rate_limit_error",
+  503: "overloaded_error",
+};
+
+const encoder = new TextEncoder();
+
+/** An expected failure as it is, anything else as `internal_error`. */
+export function asGatewayError(cause: unknown): GatewayError {
+  if (cause instanceof GatewayError) return cause;
+  return new GatewayError("internal_error", { cause });
+}
+
+/** The error object in the shape of the API that `target` belongs to. */
+export function errorBody(
+  error: GatewayError,
+  target: string,
+  requestId: string,
+): unknown {
+  const row = ERROR_TABLE[error.code];
+  if (isAnthropic(target)) {
+    return {
+      type: "error",
+      error: {
+        type: ANTHROPIC_TYPES[row.status] ?? "api_error",
+        message: error.message,
+      },
+      request_id: requestId,
+    };
+  }
+  return {
+    error: {
+      message: error.message,
+      type: row.type,
+      param: error.param,
+      code: error.code,
+    },
+  };
+}
+
+/** The whole answer to a request that failed before the engine answered. */
+export function errorAnswer(
+  error: GatewayError,
+  target: string,
+  requestId: string,
+): Answer {
+  const { row } = error;
+  const headers: Header[] = [
+    ["content-type", "application/json"],
+    ["x-tryst-error", error.code],
+  ];
+  if (row.retryAfterS !== undefined) {
+    headers.push(["retry-after", String(row.retryAfterS)]);
+  }
+  const body = JSON.stringify(errorBody(error, target, requestId));
+  return { status: row.status, headers, body: encoder.encode(body) };
+}
+
+/** The Messages API lives at `/v1/messages` and below. */
+function isAnthropic(target: string): boolean {
+  return /^\/v1\/messages(?:[/?]|$)/.test(target);
+}

@@ -1,0 +1,153 @@
+/**
+ * What the gateway counts of its traffic.
+ *
+ * Invariant: a request is counted once as received and once by its outcome,
+ * whichever way it ends.
+ *
+ * @module
+ */
+import { type CounterFamily, CounterLayout } from "../core/counters.ts";
+import { ERROR_TABLE, type ErrorCode } from "../core/error.ts";
+
+/** How the session of a request met its endpoint. */
+export const AFFINITY_OUTCOMES = [
+  "none",
+  "new",
+  "hit",
+  "moved",
+  "spilled",
+] as const;
+
+/** One of `AFFINITY_OUTCOMES`. */
+export type AffinityOutcome = typeof AFFINITY_OUTCOMES[number];
+
+/** Status classes an engine's own answer is counted under. */
+const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
+
+/**
+ * The families counted, given the names of the configured sources.
+ *
+ * Outcomes are the status class of an engine's answer that reached the client
+ * whole, or the gateway's error code.
+ */
+export function trafficLayout(sourceNames: readonly string[]): CounterLayout {
+  const single = [""];
+  const families: CounterFamily[] = [
+    {
+      name: "tryst_requests_received_total",
+      help: "Requests whose head has been read.",
+      label: undefined,
+      values: single,
+    },
+    {
+      name: "tryst_requests_total",
+      help: "Requests ended, by status class of the engine's answer or by " +
+        "the gateway's error code.",
+      label: "outcome",
+      values: [...STATUS_CLASSES, ...Object.keys(ERROR_TABLE)],
+    },
+    {
+      name: "tryst_affinity_total",
+      help: "Requests placed on an endpoint, by affinity outcome.",
+      label: "outcome",
+      values: AFFINITY_OUTCOMES,
+    },
+    {
+      name: "tryst_session_key_source_total",
+      help: "Requests by the source of their session key.",
+      label: "source",
+      values: ["none", ...sourceNames],
+    },
+    {
+      name: "tryst_scanner_gave_up_total",
+      help: "Request bodies the scanner could not read.",
+      label: undefined,
+      values: single,
+    },
+    {
+      name: "tryst_sniff_window_full_total",
+      help: "Request bodies whose key was not found within the sniff window.",
+      label: undefined,
+      values: single,
+    },
+    {
+      name: "tryst_attempts_total",
+      help: "Upstream requests started.",
+      label: undefined,
+      values: single,
+    },
+    {
+      name: "tryst_response_bytes_total",
+      help: "Bytes of response bodies handed to clients.",
+      label: undefined,
+      values: single,
+    },
+  ];
+  return new CounterLayout(families);
+}
+
+/** One worker's view of the counters, by cell. */
+export class Traffic {
+  readonly #row: Float64Array;
+  readonly #outcome: number;
+  readonly #affinity: number;
+  readonly #source: number;
+  readonly #received: number;
+  readonly #gaveUp: number;
+  readonly #windowFull: number;
+  readonly #attempts: number;
+  readonly #bytes: number;
+  readonly #layout: CounterLayout;
+
+  constructor(layout: CounterLayout, row: Float64Array) {
+    this.#layout = layout;
+    this.#row = row;
+    this.#outcome = layout.offset("tryst_requests_total");
+    this.#affinity = layout.offset("tryst_affinity_total");
+    this.#source = layout.offset("tryst_session_key_source_total");
+    this.#received = layout.offset("tryst_requests_received_total");
+    this.#gaveUp = layout.offset("tryst_scanner_gave_up_total");
+    this.#windowFull = layout.offset("tryst_sniff_window_full_total");
+    this.#attempts = layout.offset("tryst_attempts_total");
+    this.#bytes = layout.offset("tryst_response_bytes_total");
+  }
+
+  received(): void {
+    this.#add(this.#received, 1);
+  }
+
+  /** `sourceIndex` as configured, or -1 for no key. */
+  keyed(sourceIndex: number): void {
+    this.#add(this.#source + 1 + sourceIndex, 1);
+  }
+
+  scannerGaveUp(): void {
+    this.#add(this.#gaveUp, 1);
+  }
+
+  sniffWindowFull(): void {
+    this.#add(this.#windowFull, 1);
+  }
+
+  attempted(outcome: AffinityOutcome): void {
+    this.#add(this.#affinity + AFFINITY_OUTCOMES.indexOf(outcome), 1);
+    this.#add(this.#attempts, 1);
+  }
+
+  relayed(byteCount: number): void {
+    this.#add(this.#bytes, byteCount);
+  }
+
+  /** An engine's answer has reached the client whole. */
+  answered(status: number): void {
+    this.#add(this.#outcome + Math.floor(status / 100) - 1, 1);
+  }
+
+  failed(code: ErrorCode): void {
+    this.#add(this.#layout.cell("tryst_requests_total", code), 1);
+  }
+
+  #add(cell: number, amount: number): void {
+    this.#row[cell] = (this.#row[cell] ?? 0) + amount;
+  }
+}

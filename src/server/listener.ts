@@ -1,0 +1,115 @@
+/**
+ * A listening socket whose requests the gateway answers.
+ *
+ * Invariant: every request gets the gateway's answer or a broken connection,
+ * and stopping ends within its deadline whatever the clients do.
+ *
+ * @module
+ */
+import type { BodySource } from "../core/body.ts";
+import type { HeaderList } from "../core/request.ts";
+import type { Answer, ClientRequest } from "../gateway/client_request.ts";
+import { type ServerQuirks, serverQuirks } from "./deno_versions.ts";
+import { DisconnectWatch } from "./disconnect_watch.ts";
+import { ServedRequest } from "./served_request.ts";
+
+/** What a listener is told. */
+export interface ListenerOptions {
+  readonly hostname: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  /** Whether other listeners share the port (SO_REUSEPORT). */
+  readonly reusePort: boolean;
+  /** Answers a request; must not reject. */
+  readonly handle: (request: ClientRequest) => Promise<Answer>;
+}
+
+/** Serves one address until it is stopped. */
+export class Listener {
+  readonly hostname: string;
+  readonly port: number;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #abort: AbortController;
+  readonly #watch: DisconnectWatch;
+
+  /** @throws {Deno.errors.AddrInUse} and other errors of listening. */
+  constructor(options: ListenerOptions) {
+    const quirks = serverQuirks(Deno.version.deno);
+    const watch = new DisconnectWatch(quirks.forgetsDisconnects);
+    this.#watch = watch;
+    this.#abort = new AbortController();
+    this.#server = Deno.serve(
+      {
+        hostname: options.hostname,
+        port: options.port,
+        reusePort: options.reusePort,
+        signal: this.#abort.signal,
+        onListen: () => {},
+        // An answer's stream broke: the connection is cut, which is the answer.
+        onError: () => new Response(null, { status: 500 }),
+      },
+      async (request, info) => {
+        const served = new ServedRequest(request, info.remoteAddr.hostname);
+        watch.add(served);
+        const answer = await options.handle(served);
+        served.isAnswered = true;
+        return toResponse(answer, quirks);
+      },
+    );
+    this.hostname = this.#server.addr.hostname;
+    this.port = this.#server.addr.port;
+  }
+
+  /** Takes no more requests; cuts what is open after `deadlineMs`. */
+  async stop(deadlineMs: number): Promise<void> {
+    const deadline = setTimeout(() => this.#abort.abort(), deadlineMs);
+    try {
+      await this.#server.shutdown();
+    } finally {
+      clearTimeout(deadline);
+      this.#watch.close();
+    }
+  }
+}
+
+/** Statuses that carry no body (RFC 9110, 15.3.5, 15.3.6, 15.4.5). */
+const BODYLESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
+function toResponse(answer: Answer, quirks: ServerQuirks): Response {
+  const { status, body } = answer;
+  const headers = quirks.compressesAnswers
+    ? withoutTransform(answer.headers)
+    : answer.headers;
+  const init = { status, headers: headers as [string, string][] };
+  if (body === undefined || BODYLESS.has(status)) {
+    return new Response(null, init);
+  }
+  if (body instanceof Uint8Array) {
+    return new Response(body as Uint8Array<ArrayBuffer>, init);
+  }
+  return new Response(streamOf(body), init);
+}
+
+/** A stream that pulls only what the client has room for. */
+function streamOf(body: BodySource): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    async pull(controller) {
+      const chunk = await body.read();
+      if (chunk === undefined) controller.close();
+      else controller.enqueue(chunk as Uint8Array<ArrayBuffer>);
+    },
+    cancel: () => body.cancel(),
+  }, { highWaterMark: 0 });
+}
+
+/** Forbids compression unless the answer is encoded already. */
+function withoutTransform(headers: HeaderList): HeaderList {
+  let cacheControl = "no-transform";
+  const rest: [string, string][] = [];
+  for (const [name, value] of headers) {
+    if (name === "content-encoding") return headers;
+    if (name === "cache-control") cacheControl = `${value}, no-transform`;
+    else rest.push([name, value]);
+  }
+  return [...rest, ["cache-control", cacheControl]];
+}

@@ -1,0 +1,43 @@
+/**
+ * The log: one line an event, to standard error.
+ *
+ * Invariant: a line is a line. Values are quoted where they hold anything but
+ * plain characters, so that nothing a client sends can forge a second event.
+ *
+ * @module
+ */
+import type { Log, LogLevel } from "../core/outside.ts";
+
+const ORDER: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+/** Values of these characters alone need no quotes. */
+const PLAIN = /^[A-Za-z0-9_.:/@+-]+$/;
+
+/** A log that drops what is below `least` and hands lines to `write`. */
+export function lineLog(
+  least: LogLevel,
+  write: (line: string) => void,
+  nowMs: () => number,
+): Log {
+  const threshold = ORDER.indexOf(least);
+  return (level, event, fields = {}) => {
+    if (ORDER.indexOf(level) < threshold) return;
+    const time = new Date(nowMs()).toISOString();
+    let line = `${time} ${level.toUpperCase().padEnd(5)} ${event}`;
+    for (const [name, value] of Object.entries(fields)) {
+      if (value !== undefined) line += ` ${name}=${quoted(String(value))}`;
+    }
+    write(`${line}\n`);
+  };
+}
+
+const encoder = new TextEncoder();
+
+/** Writes a line to standard error. */
+export function writeStderr(line: string): void {
+  Deno.stderr.writeSync(encoder.encode(line));
+}
+
+function quoted(value: string): string {
+  return PLAIN.test(value) ? value : JSON.stringify(value);
+}
