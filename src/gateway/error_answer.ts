@@ -31,7 +31,7 @@ export function asGatewayError(cause: unknown): GatewayError {
 }
 
 /** The error object in the shape of the API that `target` belongs to. */
-export function errorBody(
+function errorBody(
   error: GatewayError,
   target: string,
   requestId: string,
@@ -73,6 +73,18 @@ export function errorAnswer(
   }
   const body = JSON.stringify(errorBody(error, target, requestId));
   return { status: row.status, headers, body: encoder.encode(body) };
+}
+
+/** The last event of a broken stream; Anthropic's events carry their type. */
+export function errorEvent(
+  error: GatewayError,
+  target: string,
+  requestId: string,
+): string {
+  const name = isAnthropic(target) ? "event: error\n" : "";
+  return `${name}data: ${
+    JSON.stringify(errorBody(error, target, requestId))
+  }\n\n`;
 }
 
 /** The Messages API lives at `/v1/messages` and below. */

@@ -19,7 +19,7 @@ import type {
 } from "../upstream/client.ts";
 import { checkHead } from "./accept.ts";
 import type { Answer, ClientRequest } from "./client_request.ts";
-import { asGatewayError, errorAnswer, errorBody } from "./error_answer.ts";
+import { asGatewayError, errorAnswer, errorEvent } from "./error_answer.ts";
 import {
   acceptableRequestId,
   answerHeaders,
@@ -176,7 +176,7 @@ export class Gateway {
     if (isEvents) headers.push(["x-accel-buffering", "no"]);
     const relayed = new RelayedBody(body, {
       errorEvent: isEvents
-        ? (error) => this.#errorEvent(call, error)
+        ? (error) => errorEvent(error, call.request.head.target, call.id)
         : undefined,
       asError: asUpstreamFailure,
       onBytes: (byteCount) => this.#parts.traffic.relayed(byteCount),
@@ -241,13 +241,6 @@ export class Gateway {
       ],
       ["x-tryst-attempts", String(call.attemptCount)],
     ];
-  }
-
-  #errorEvent(call: Call, error: GatewayError): string {
-    const { target } = call.request.head;
-    const body = JSON.stringify(errorBody(error, target, call.id));
-    const isTyped = body.startsWith('{"type"');
-    return `${isTyped ? "event: error\n" : ""}data: ${body}\n\n`;
   }
 }
 
