@@ -8,11 +8,9 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
+import { ENDPOINTS_MAX } from "../core/endpoint_table.ts";
 import { Refusal } from "./complaint.ts";
 import { PORT_MAX } from "./listen_address.ts";
-
-/** Most endpoints a configuration can name: the slots of the endpoint table. */
-export const ENDPOINTS_MAX = 256;
 
 /** What a URL says of an endpoint. */
 export type EndpointPlace =

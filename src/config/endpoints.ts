@@ -6,12 +6,9 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
+import { ENDPOINTS_MAX } from "../core/endpoint_table.ts";
 import { Refusal, shownKey } from "./complaint.ts";
-import {
-  type EndpointPlace,
-  ENDPOINTS_MAX,
-  parseEndpointUrl,
-} from "./endpoint_url.ts";
+import { type EndpointPlace, parseEndpointUrl } from "./endpoint_url.ts";
 import {
   complain,
   type Field,

@@ -1,0 +1,16 @@
+/**
+ * The register of commands; adding one is a file and a row.
+ *
+ * Invariant: names are unique, and help lists the commands in this order.
+ *
+ * @module
+ */
+import { checkCommand } from "./check.ts";
+import type { Command } from "./command.ts";
+import { versionCommand } from "./version.ts";
+
+/** All commands. */
+export const COMMANDS: readonly Command[] = [
+  checkCommand,
+  versionCommand,
+];

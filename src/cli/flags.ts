@@ -1,0 +1,82 @@
+/**
+ * The flag table: every flag of the command line, with the environment
+ * variable and the key of the configuration that it stands for.
+ *
+ * Adding a flag is adding a row; parsing, help, the environment and the
+ * README follow, and `deno.json` must let the compiled binary read the
+ * variable (the tidy test checks it).
+ *
+ * Invariant: each flag has a variable, and precedence is flag, variable, file,
+ * default.
+ *
+ * @module
+ */
+
+/** One flag; all take a value. */
+export interface Flag {
+  /** With its two dashes. */
+  readonly name: string;
+  /** What the value is, in capitals. */
+  readonly value: string;
+  readonly env: string;
+  /** The key that it sets; `undefined` for the file itself. */
+  readonly path: string | undefined;
+  /** May be repeated; its variable is a list with commas. */
+  readonly isList: boolean;
+  readonly doc: string;
+}
+
+/** The configuration file. */
+export const CONFIG_FLAG: Flag = {
+  name: "--config",
+  value: "FILE",
+  env: "TRYST_CONFIG",
+  path: undefined,
+  isList: false,
+  doc: "Configuration file, YAML or JSON",
+};
+
+/** The flags of the commands that read a configuration. */
+export const CONFIG_FLAGS: readonly Flag[] = [
+  CONFIG_FLAG,
+  {
+    name: "--listen",
+    value: "HOST:PORT",
+    env: "TRYST_LISTEN",
+    path: "listen",
+    isList: false,
+    doc: "Address that clients connect to",
+  },
+  {
+    name: "--admin",
+    value: "HOST:PORT",
+    env: "TRYST_ADMIN",
+    path: "admin.listen",
+    isList: false,
+    doc: "Address of health, readiness and metrics",
+  },
+  {
+    name: "--endpoint",
+    value: "URL",
+    env: "TRYST_ENDPOINT",
+    path: "endpoints",
+    isList: true,
+    doc: "Engine to route to, also unix:/path or a range of ports; repeatable",
+  },
+  {
+    name: "--session-key",
+    value: "SOURCE",
+    env: "TRYST_SESSION_KEY",
+    path: "session.keys",
+    isList: true,
+    doc: "Where a request says its session, best first; repeatable",
+  },
+  {
+    name: "--workers",
+    value: "N",
+    env: "TRYST_WORKERS",
+    path: "workers",
+    isList: false,
+    doc: "Worker threads, or auto for one for each core",
+  },
+];
