@@ -7,6 +7,7 @@
  * @module
  */
 import type { KeyHash } from "./hash.ts";
+import type { Named } from "./plugin.ts";
 
 /** The endpoints of a pool as a policy sees them, by index. */
 export interface Candidates {
@@ -47,4 +48,12 @@ export interface RoutingPolicy {
 export interface PolicyDeps {
   /** A number in [0, 1). */
   readonly random: () => number;
+}
+
+/** What the author of a routing policy writes. */
+export interface RoutingPolicyPlugin extends Named {
+  /** Whether the order depends on the session key, where there is one. */
+  readonly keyed: boolean;
+  /** Builds a policy with its own state, for one worker thread. */
+  create(deps: PolicyDeps): RoutingPolicy;
 }

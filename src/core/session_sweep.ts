@@ -1,0 +1,187 @@
+/**
+ * The walk over the session table that gauges, snapshots and repairs it.
+ *
+ * It takes one stretch of records at a time, so that the caller decides how
+ * long it holds its thread. Expired sessions are freed on the way, which only
+ * saves room: a request that comes first judges expiry itself.
+ *
+ * A thread that is stopped while it owns a record leaves `pins` negative. The
+ * first sweep that meets such a record writes the time into `pins`; one that
+ * meets the same mark `DEAD_CLAIM_TICKS` later frees the record. A thread that
+ * lives finishes within microseconds and overwrites the mark.
+ *
+ * Invariant: a record in flight is never changed.
+ *
+ * @module
+ */
+import { FIELD, fieldsOf, LAYOUT } from "./session_record.ts";
+
+/**
+ * 5 s: no thread of a process that still works is kept off the processor for
+ * that long between two machine instructions.
+ */
+const DEAD_CLAIM_TICKS = 5_000 / LAYOUT.tickMs;
+
+/** What a sweep shows of a session; the object is reused between calls. */
+export interface SessionView {
+  record: number;
+  a: number;
+  b: number;
+  /** The confirmed binding (`binding.ts`), or 0. */
+  bound: number;
+  pins: number;
+  turns: number;
+  lastUseMs: number;
+}
+
+/** Which stretch to walk, and when. */
+export interface SweepRange {
+  readonly from: number;
+  readonly count: number;
+  readonly nowMs: number;
+}
+
+/** What a sweep did. */
+export interface SweepReport {
+  /** Where the next sweep goes on; 0 after the last record. */
+  readonly next: number;
+  /** Sessions freed as they had been idle for too long. */
+  readonly expired: number;
+  /** Records freed as the thread that owned them is gone. */
+  readonly repaired: number;
+}
+
+/** The memory of a table and its clock. */
+export interface SweptTable {
+  readonly words: Int32Array;
+  readonly capacity: number;
+  readonly epochMs: number;
+}
+
+/** Walks `range` and shows each live session to `visit`; do not keep it. */
+export function sweepSessions(
+  table: SweptTable,
+  range: SweepRange,
+  visit: (session: SessionView) => void,
+): SweepReport {
+  const { words, capacity, epochMs } = table;
+  const now = Math.floor((range.nowMs - epochMs) / LAYOUT.tickMs) | 0;
+  const end = Math.min(capacity, range.from + range.count);
+  const view = newView();
+  let expired = 0;
+  let repaired = 0;
+  for (let record = range.from; record < end; record++) {
+    const at = fieldsOf(record);
+    const pins = Atomics.load(words, at + FIELD.pins);
+    if (pins < 0) {
+      if (repairClaim(words, record, now)) repaired++;
+    } else if (pins === 0 && freeExpired(words, record, now)) {
+      expired++;
+    } else if (readView(words, record, view)) {
+      view.lastUseMs = epochMs +
+        Atomics.load(words, at + FIELD.lastUse) * LAYOUT.tickMs;
+      visit(view);
+    }
+  }
+  return { next: end >= capacity ? 0 : end, expired, repaired };
+}
+
+/** Frees every idle session; those in flight only lose their binding. */
+export function clearSessions(table: SweptTable): void {
+  const { words, capacity } = table;
+  for (let record = 0; record < capacity; record++) {
+    const at = fieldsOf(record);
+    if (Atomics.compareExchange(words, at + FIELD.pins, 0, -1) === 0) {
+      freeRecord(words, record);
+      continue;
+    }
+    Atomics.store(words, at + FIELD.bound, 0);
+    Atomics.store(words, at + FIELD.tentative, 0);
+  }
+}
+
+function newView(): SessionView {
+  return {
+    record: 0,
+    a: 0,
+    b: 0,
+    bound: 0,
+    pins: 0,
+    turns: 0,
+    lastUseMs: 0,
+  };
+}
+
+/** Frees a record whose owner has been gone since an earlier sweep. */
+function repairClaim(words: Int32Array, record: number, now: number): boolean {
+  const pinsAt = fieldsOf(record) + FIELD.pins;
+  const pins = Atomics.load(words, pinsAt);
+  if (pins === -1) {
+    // -1 itself is no mark: marks start at -2.
+    Atomics.compareExchange(words, pinsAt, -1, -2 - now);
+    return false;
+  }
+  if (pins >= 0 || now - (-2 - pins) < DEAD_CLAIM_TICKS) return false;
+  if (Atomics.compareExchange(words, pinsAt, pins, -1) !== pins) return false;
+  freeRecord(words, record);
+  Atomics.add(words, LAYOUT.repairs, 1);
+  return true;
+}
+
+/** Frees an idle record that is past its time; false when it is not. */
+function freeExpired(words: Int32Array, record: number, now: number): boolean {
+  const at = fieldsOf(record);
+  const [aAt] = tagsOf(record);
+  const ttl = Atomics.load(words, LAYOUT.idleTtlTicks);
+  if (Atomics.load(words, aAt) === 0) return false;
+  if (now - Atomics.load(words, at + FIELD.lastUse) < ttl) return false;
+  if (Atomics.compareExchange(words, at + FIELD.pins, 0, -1) !== 0) {
+    return false;
+  }
+  const isExpired = Atomics.load(words, aAt) !== 0 &&
+    now - Atomics.load(words, at + FIELD.lastUse) >= ttl;
+  if (isExpired) freeRecord(words, record);
+  else Atomics.store(words, at + FIELD.pins, 0);
+  return isExpired;
+}
+
+/**
+ * Makes an owned record free.
+ *
+ * Only a record that had been published counts as occupied; a claim whose
+ * owner died before it published has not been counted yet.
+ */
+function freeRecord(words: Int32Array, record: number): void {
+  const [aAt, bAt] = tagsOf(record);
+  if (Atomics.exchange(words, bAt, 0) !== 0) {
+    Atomics.sub(words, LAYOUT.occupied, 1);
+  }
+  Atomics.store(words, aAt, 0);
+  Atomics.store(words, fieldsOf(record) + FIELD.pins, 0);
+}
+
+/** Reads a published record; false when it is none or changed meanwhile. */
+function readView(
+  words: Int32Array,
+  record: number,
+  view: SessionView,
+): boolean {
+  const at = fieldsOf(record);
+  const [aAt, bAt] = tagsOf(record);
+  view.record = record;
+  view.a = Atomics.load(words, aAt);
+  view.b = Atomics.load(words, bAt);
+  if (view.a === 0 || view.b === 0) return false;
+  view.bound = Atomics.load(words, at + FIELD.bound);
+  view.turns = Atomics.load(words, at + FIELD.turns);
+  view.pins = Atomics.load(words, at + FIELD.pins);
+  return Atomics.load(words, aAt) === view.a &&
+    Atomics.load(words, bAt) === view.b;
+}
+
+/** The words of a record's two tags. */
+function tagsOf(record: number): [a: number, b: number] {
+  const a = LAYOUT.headerWords + (record >> 3) * LAYOUT.bucketWords +
+    (record & 7);
+  return [a, a + LAYOUT.bucketRecords];
+}

@@ -1,0 +1,264 @@
+/**
+ * The sessions of all worker threads, in one SharedArrayBuffer, without locks.
+ *
+ * The table is set-associative: a key's hash names a bucket of 8 records and
+ * the session is in one of them or nowhere. Nothing is ever moved, so there
+ * is no resize, no tombstone and no pause, and memory is fixed at the start.
+ *
+ * `session_claim.ts` says how threads agree on records, `session_record.ts`
+ * where everything stands, `session_sweep.ts` how gauges are read.
+ *
+ * A session has a *binding*, written when an endpoint has answered, and while
+ * calls are in flight possibly an unconfirmed one, which makes the parallel
+ * first calls of a session go to one endpoint. The latter is forgotten with
+ * the last call.
+ *
+ * Invariant: a key has at most one published record, and a record in flight
+ * (`pins` over 0) keeps its key. Between `pin` and `unpin` a record index is
+ * therefore a safe handle, and only there.
+ *
+ * @module
+ */
+import { FAILURES } from "./binding.ts";
+import type { KeyHash } from "./hash.ts";
+import { findRecord, giveBack, takeRecord } from "./session_claim.ts";
+import { FIELD, fieldsOf, LAYOUT } from "./session_record.ts";
+import {
+  clearSessions,
+  type SessionView,
+  type SweepRange,
+  type SweepReport,
+  sweepSessions,
+  type SweptTable,
+} from "./session_sweep.ts";
+
+/** 2^24: word numbers stay in 31 bits, and 640 MiB is more than enough. */
+const CAPACITY_MAX = 1 << 24;
+
+/** What a new table is made for. */
+export interface SessionTableOptions {
+  /** Records, rounded up to a multiple of 8; at most 2^24. */
+  readonly capacity: number;
+  /** Idle time after which a session starts anew, in steps of 100 ms. */
+  readonly idleTtlMs: number;
+  /** Where ticks count from: no later than any `nowMs` given afterwards. */
+  readonly epochMs: number;
+}
+
+/** What the header counts, since the table was made. */
+export interface SessionGauges {
+  readonly capacity: number;
+  /** Sessions held, expired ones included until they are swept. */
+  readonly occupied: number;
+  /** Idle sessions that gave way to new ones in their bucket. */
+  readonly evictions: number;
+  /** Requests that went untracked: all of their bucket was in flight. */
+  readonly fullBuckets: number;
+  /** Claims of stopped threads that a sweep took back. */
+  readonly repairs: number;
+}
+
+/** One view of the table; every thread makes its own over the same buffer. */
+export class SessionTable {
+  readonly buffer: SharedArrayBuffer;
+  readonly capacity: number;
+  readonly #words: Int32Array;
+  readonly #epochMs: number;
+
+  /** Attaches to a buffer that `create` made, in this thread or another. */
+  constructor(buffer: SharedArrayBuffer) {
+    this.buffer = buffer;
+    this.#words = new Int32Array(buffer);
+    this.#epochMs = new Float64Array(buffer)[LAYOUT.epochMs / 2] ?? 0;
+    this.capacity = Atomics.load(this.#words, LAYOUT.buckets) *
+      LAYOUT.bucketRecords;
+  }
+
+  /** Bytes a table of `capacity` records takes: 40 a record and a header. */
+  static bytesFor(capacity: number): number {
+    const buckets = Math.ceil(capacity / LAYOUT.bucketRecords);
+    return 4 * (LAYOUT.headerWords + buckets * LAYOUT.bucketWords);
+  }
+
+  /** @throws {RangeError} when the capacity is not between 1 and 2^24. */
+  static create(options: SessionTableOptions): SessionTable {
+    const { capacity, idleTtlMs, epochMs } = options;
+    if (!(capacity >= 1 && capacity <= CAPACITY_MAX)) {
+      throw new RangeError(
+        `Cannot make a session table as capacity must be 1 to ${CAPACITY_MAX}: current value is ${capacity}`,
+      );
+    }
+    const buffer = new SharedArrayBuffer(SessionTable.bytesFor(capacity));
+    new Float64Array(buffer)[LAYOUT.epochMs / 2] = epochMs;
+    const buckets = Math.ceil(capacity / LAYOUT.bucketRecords);
+    Atomics.store(new Int32Array(buffer), LAYOUT.buckets, buckets);
+    const table = new SessionTable(buffer);
+    table.setIdleTtl(idleTtlMs);
+    return table;
+  }
+
+  /** Sets the idle time for all threads at once; rounded up to 100 ms. */
+  setIdleTtl(idleTtlMs: number): void {
+    const ticks = Math.ceil(Math.max(idleTtlMs, 1) / LAYOUT.tickMs);
+    Atomics.store(
+      this.#words,
+      LAYOUT.idleTtlTicks,
+      Math.min(ticks, 0x7fffffff),
+    );
+  }
+
+  /**
+   * Takes hold of the session of `key` for one request, new if need be.
+   *
+   * A session that nobody holds and that has been idle for too long starts
+   * anew, without binding and turns; one that is held never does.
+   *
+   * @returns The record, or -1 when the session cannot be tracked: every
+   * record of its bucket is in flight, or another thread's claim hangs.
+   */
+  pin(key: KeyHash, nowMs: number): number {
+    return takeRecord(this.#words, key, this.#tick(nowMs));
+  }
+
+  /** Gives back one hold of `record`; never below none. */
+  unpin(record: number, nowMs: number): void {
+    giveBack(this.#words, record, this.#tick(nowMs));
+  }
+
+  /** The record of `key` or -1, without taking hold of it: for looking only. */
+  find(key: KeyHash): number {
+    return findRecord(this.#words, key);
+  }
+
+  /** How many requests hold `record`. */
+  pins(record: number): number {
+    return Math.max(0, this.#load(record, FIELD.pins));
+  }
+
+  /** Calls of the session so far. */
+  turns(record: number): number {
+    return this.#load(record, FIELD.turns);
+  }
+
+  /** Counts a call of a session that is held; returns the new count. */
+  addTurn(record: number): number {
+    return Atomics.add(this.#words, fieldsOf(record) + FIELD.turns, 1) + 1;
+  }
+
+  /** The confirmed binding of a session, without its failures, or 0. */
+  binding(record: number): number {
+    return this.#load(record, FIELD.bound) & ~FAILURES.mask;
+  }
+
+  /** The unconfirmed binding of a session's calls in flight, or 0. */
+  tentative(record: number): number {
+    return this.#load(record, FIELD.tentative);
+  }
+
+  /**
+   * Makes `word` the unconfirmed binding if it still is `seen`.
+   *
+   * @returns The unconfirmed binding in force: `word`, or that of a parallel
+   * call of the same session which came first.
+   */
+  bindTentative(record: number, seen: number, word: number): number {
+    const at = fieldsOf(record) + FIELD.tentative;
+    const found = Atomics.compareExchange(this.#words, at, seen, word);
+    return found === seen ? word : found;
+  }
+
+  /**
+   * Makes `word`, whose endpoint has answered, the binding, if the binding
+   * still is `seen`: the first of parallel answers wins. Forgets failures.
+   *
+   * @returns Whether the session is now bound by `word`.
+   */
+  confirm(record: number, seen: number, word: number): boolean {
+    const at = fieldsOf(record);
+    let bound = Atomics.load(this.#words, at + FIELD.bound);
+    // Bounded by progress: an exchange fails when another thread's succeeds.
+    while ((bound & ~FAILURES.mask) === seen && bound !== word) {
+      const found = Atomics.compareExchange(
+        this.#words,
+        at + FIELD.bound,
+        bound,
+        word,
+      );
+      bound = found === bound ? word : found;
+    }
+    if (Atomics.load(this.#words, at + FIELD.tentative) !== 0) {
+      Atomics.store(this.#words, at + FIELD.tentative, 0);
+    }
+    return (bound & ~FAILURES.mask) === word;
+  }
+
+  /**
+   * Counts a failure of the endpoint of `word` against this session: the
+   * third in a row drops the binding, the first an unconfirmed one.
+   *
+   * @returns Whether the binding was dropped.
+   */
+  noteFailure(record: number, word: number): boolean {
+    const at = fieldsOf(record);
+    Atomics.compareExchange(this.#words, at + FIELD.tentative, word, 0);
+    let bound = Atomics.load(this.#words, at + FIELD.bound);
+    // Bounded by progress: an exchange fails when another thread's succeeds.
+    while ((bound & ~FAILURES.mask) === word) {
+      const failures = ((bound & FAILURES.mask) >> FAILURES.shift) + 1;
+      const isDropped = failures >= FAILURES.max;
+      const next = isDropped ? 0 : word | (failures << FAILURES.shift);
+      const found = Atomics.compareExchange(
+        this.#words,
+        at + FIELD.bound,
+        bound,
+        next,
+      );
+      if (found === bound) return isDropped;
+      bound = found;
+    }
+    return false;
+  }
+
+  /** Drops both bindings of a session. */
+  drop(record: number): void {
+    Atomics.store(this.#words, fieldsOf(record) + FIELD.tentative, 0);
+    Atomics.store(this.#words, fieldsOf(record) + FIELD.bound, 0);
+  }
+
+  /** Walks a stretch of the table: see `session_sweep.ts`. */
+  sweep(range: SweepRange, visit: (session: SessionView) => void): SweepReport {
+    return sweepSessions(this.#swept(), range, visit);
+  }
+
+  /** Frees all idle sessions and unbinds the others. */
+  clear(): void {
+    clearSessions(this.#swept());
+  }
+
+  /** What the header counts. */
+  gauges(): SessionGauges {
+    return {
+      capacity: this.capacity,
+      occupied: Atomics.load(this.#words, LAYOUT.occupied),
+      evictions: Atomics.load(this.#words, LAYOUT.evictions),
+      fullBuckets: Atomics.load(this.#words, LAYOUT.fullBuckets),
+      repairs: Atomics.load(this.#words, LAYOUT.repairs),
+    };
+  }
+
+  #swept(): SweptTable {
+    return {
+      words: this.#words,
+      capacity: this.capacity,
+      epochMs: this.#epochMs,
+    };
+  }
+
+  #tick(nowMs: number): number {
+    return Math.floor((nowMs - this.#epochMs) / LAYOUT.tickMs) | 0;
+  }
+
+  #load(record: number, field: number): number {
+    return Atomics.load(this.#words, fieldsOf(record) + field);
+  }
+}
