@@ -23,6 +23,11 @@ export type SessionKeySource =
     | {
       readonly kind: "head";
       /**
+       * Lower-case name of a header, when `find` yields nothing but the value
+       * of that header: many such sources are then found in one pass.
+       */
+      readonly header?: string;
+      /**
        * The value as bytes (a header's latin-1 code units are its bytes), or
        * `undefined`. Blank values are left to the caller to refuse.
        */
@@ -37,6 +42,15 @@ export type SessionKeySource =
 
 /** Derives the key from a found value; `undefined` when it holds none. */
 export type SessionKeyFilter = (value: Uint8Array) => Uint8Array | undefined;
+
+/** What the author of a filter writes, for example `claude_session`. */
+export interface NamedFilter {
+  /** The word after the bar. */
+  readonly name: string;
+  /** One line for `--help` and the README. */
+  readonly summary: string;
+  readonly apply: SessionKeyFilter;
+}
 
 /** What the author of a kind of source writes, for example `header:NAME`. */
 export interface SessionKeyKind {
