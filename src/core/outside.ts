@@ -39,8 +39,12 @@ export interface Socket {
   close(): void;
 }
 
-/** Opens a connection; rejects with the operating system's error. */
-export type Dial = (address: Address) => Promise<Socket>;
+/**
+ * Opens a connection; rejects with the operating system's error. When `signal`
+ * aborts it gives up at once: connecting to a machine that is gone would go on
+ * for minutes.
+ */
+export type Dial = (address: Address, signal?: AbortSignal) => Promise<Socket>;
 
 /** How much a log event matters. */
 export type LogLevel = "debug" | "info" | "warn" | "error";

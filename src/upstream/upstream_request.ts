@@ -1,0 +1,244 @@
+/**
+ * A request to an endpoint, and its head as bytes.
+ *
+ * The head, and a small body behind it, are encoded straight into a buffer
+ * that is lent out and given back, so that the usual request is one write and
+ * allocates no bytes.
+ *
+ * Invariant: what is sent is what was given. Names, values and target go out
+ * unchanged as latin-1 bytes, or nothing goes out at all; the one thing added
+ * is the framing of the body.
+ *
+ * @module
+ */
+import type { BodySource } from "../core/body.ts";
+import type { Address } from "../core/outside.ts";
+import type { HeaderList } from "../core/request.ts";
+import { NAME_BYTES, VALUE_BYTES } from "./field_text.ts";
+
+/**
+ * 32 KiB: a head and the body of most first turns. Copying that much costs
+ * less than a second write.
+ */
+export const WRITE_BUFFER_BYTES = 32_768;
+
+/** 32 buffers, 1 MiB: a write lasts one turn of the event loop, so few do. */
+const BUFFERS_KEPT_MAX = 32;
+
+const CR = 0x0d;
+const LF = 0x0a;
+const SPACE = 0x20;
+const COLON = 0x3a;
+
+/** The bytes of ` HTTP/1.1` and of the line ends and colons around them. */
+const REQUEST_LINE_EXTRA_BYTES = 12;
+
+/** `transfer-encoding: chunked` with the last two line ends is the longest. */
+const FRAMING_BYTES_MAX = 64;
+
+/** RFC 9110, 9.2.2: sending one of these twice is as sending it once. */
+const IDEMPOTENT: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "OPTIONS",
+  "TRACE",
+  "PUT",
+  "DELETE",
+]);
+
+/** The body of an upstream request. */
+export type UpstreamBody =
+  /** The whole body: sent with its length, and behind the head when small. */
+  | Uint8Array
+  /**
+   * What was held while the key was sought, and the rest. `rest` is canceled
+   * when it has been read from and is no longer wanted; before that it is
+   * left alone, so that another attempt can use it.
+   */
+  | { readonly held: readonly Uint8Array[]; readonly rest: BodySource };
+
+/** A request as the client sends it. */
+export interface UpstreamRequest {
+  readonly address: Address;
+  readonly method: string;
+  /** Path and query; goes out byte for byte as given. */
+  readonly target: string;
+  /** Final, `host` included; without `content-length`, `transfer-encoding`. */
+  readonly headers: HeaderList;
+  /** `undefined` for none: POST, PUT and PATCH then say `content-length: 0`. */
+  readonly body: UpstreamBody | undefined;
+  /**
+   * Length in bytes of held and rest together, where the client declared it;
+   * they MUST yield exactly as much. Without it the body is sent chunked.
+   */
+  readonly contentLength?: number | undefined;
+}
+
+/** An encoded head, with the body when that is small. */
+export interface Encoded {
+  /** The buffer, to be given back to `WriteBuffers`. */
+  readonly buffer: Uint8Array;
+  readonly length: number;
+  /** Whether the body stands behind the head. */
+  readonly hasBody: boolean;
+}
+
+/** Whether `request` can be, and may be, sent a second time. */
+export function isRepeatable({ body, method }: UpstreamRequest): boolean {
+  const isWhole = body === undefined || body instanceof Uint8Array;
+  return isWhole && IDEMPOTENT.has(method);
+}
+
+/** Lends out buffers for writing and encodes heads into them. */
+export class WriteBuffers {
+  readonly #free: Uint8Array[] = [];
+
+  /** A buffer of `WRITE_BUFFER_BYTES` for the borrower alone. */
+  lend(): Uint8Array {
+    return this.#free.pop() ?? new Uint8Array(WRITE_BUFFER_BYTES);
+  }
+
+  /** Takes a buffer back, which no write may be using any more. */
+  giveBack(buffer: Uint8Array): void {
+    if (buffer.length !== WRITE_BUFFER_BYTES) return;
+    if (this.#free.length < BUFFERS_KEPT_MAX) this.#free.push(buffer);
+  }
+
+  /**
+   * Encodes the head of `request`, and its body when both fit one buffer.
+   *
+   * @throws {TypeError} when a part of the head may not stand in one.
+   */
+  encode(request: UpstreamRequest): Encoded {
+    const { body } = request;
+    const headBytesMax = headBound(request);
+    const buffer = headBytesMax <= WRITE_BUFFER_BYTES
+      ? this.lend()
+      : new Uint8Array(headBytesMax);
+    try {
+      let length = putHead(buffer, request);
+      const fits = body instanceof Uint8Array &&
+        length + body.length <= buffer.length;
+      if (fits) {
+        buffer.set(body, length);
+        length += body.length;
+      }
+      return { buffer, length, hasBody: fits || body === undefined };
+    } catch (error) {
+      this.giveBack(buffer);
+      throw error;
+    }
+  }
+}
+
+/** At least as many bytes as the head takes. */
+function headBound(request: UpstreamRequest): number {
+  let bytes = request.method.length + request.target.length +
+    REQUEST_LINE_EXTRA_BYTES + FRAMING_BYTES_MAX;
+  for (const [name, value] of request.headers) {
+    bytes += name.length + value.length + 4;
+  }
+  return bytes;
+}
+
+function putHead(out: Uint8Array, request: UpstreamRequest): number {
+  let at = putText(out, 0, request.method, NAME_BYTES_AS_IS);
+  if (at === 0) throw new TypeError("Cannot send a request without a method");
+  out[at++] = SPACE;
+  const targetAt = at;
+  at = putText(out, at, request.target, TARGET_BYTES);
+  if (at === targetAt) {
+    throw new TypeError("Cannot send a request without a target");
+  }
+  at = putText(out, at, " HTTP/1.1\r\n", ANY_BYTES);
+  for (const [name, value] of request.headers) {
+    refuseFraming(name);
+    at = putField(out, at, name, value);
+  }
+  at = putFraming(out, at, request);
+  out[at++] = CR;
+  out[at++] = LF;
+  return at;
+}
+
+function putField(
+  out: Uint8Array,
+  at: number,
+  name: string,
+  value: string,
+): number {
+  if (name.length === 0) {
+    throw new TypeError("Cannot send a header without a name");
+  }
+  at = putText(out, at, name, NAME_BYTES);
+  out[at++] = COLON;
+  out[at++] = SPACE;
+  at = putText(out, at, value, VALUE_BYTES);
+  out[at++] = CR;
+  out[at++] = LF;
+  return at;
+}
+
+function putFraming(
+  out: Uint8Array,
+  at: number,
+  { method, body, contentLength }: UpstreamRequest,
+): number {
+  if (body === undefined) {
+    // RFC 9110, 8.6: methods that usually carry a body say that there is none.
+    const isUsual = method === "POST" || method === "PUT" || method === "PATCH";
+    return isUsual ? putField(out, at, "content-length", "0") : at;
+  }
+  const length = body instanceof Uint8Array ? body.length : contentLength;
+  if (length === undefined) {
+    return putField(out, at, "transfer-encoding", "chunked");
+  }
+  if (!Number.isSafeInteger(length) || length < 0) {
+    throw new TypeError(
+      `Cannot send a body of ${length} bytes: it must be a whole number`,
+    );
+  }
+  return putField(out, at, "content-length", String(length));
+}
+
+function refuseFraming(name: string): void {
+  if (name.length !== 14 && name.length !== 17) return;
+  const lower = name.toLowerCase();
+  if (lower === "content-length" || lower === "transfer-encoding") {
+    throw new TypeError(
+      `Cannot send the header "${lower}": the client frames the body itself`,
+    );
+  }
+}
+
+/** Writes `text` through `table`; a 0 in it refuses the character. */
+function putText(
+  out: Uint8Array,
+  at: number,
+  text: string,
+  table: Uint8Array,
+): number {
+  for (let i = 0; i < text.length; i++) {
+    const byte = table[text.charCodeAt(i)];
+    if (!byte) {
+      throw new TypeError(
+        `Cannot send a request head with the character ${
+          text.charCodeAt(i)
+        } in ${table === TARGET_BYTES ? "its target" : "a name or value"}`,
+      );
+    }
+    out[at++] = byte;
+  }
+  return at;
+}
+
+/** Every byte but 0 to itself: for text of this file's own. */
+const ANY_BYTES: Uint8Array = Uint8Array.from({ length: 256 }, (_, i) => i);
+
+/** Token bytes in their own case: methods are case-sensitive. */
+const NAME_BYTES_AS_IS: Uint8Array = NAME_BYTES.map((to, i) => to && i);
+
+/** No blanks and no control characters: they would end the request line. */
+const TARGET_BYTES: Uint8Array = VALUE_BYTES.map((to, i) =>
+  i <= SPACE ? 0 : to
+);
