@@ -16,5 +16,5 @@ export const LOAD_NAMES: LoadNames = {
   parseSource,
   defaultSources: DEFAULT_SESSION_KEYS,
   policyNames: Object.values(policies).map((policy) => policy.name).sort(),
-  isPerRequest: (source) => isPerRequestId(source),
+  isPerRequest: isPerRequestId,
 };
