@@ -10,9 +10,11 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
-import type { EndpointSlots, EndpointTable } from "../core/endpoint_table.ts";
+import { type EndpointSlot, EndpointSlots } from "../core/endpoint_table.ts";
+import type { EndpointTable } from "../core/endpoint_table.ts";
 import type { Log } from "../core/outside.ts";
-import { buildPools, type PoolMapData } from "../core/pool.ts";
+import { buildPools } from "../core/pool_plan.ts";
+import type { RoutesData } from "../gateway/routes.ts";
 
 /** What a look at an endpoint found. */
 export type Sighting =
@@ -23,17 +25,9 @@ export type Sighting =
     readonly models: readonly string[] | undefined;
   };
 
-/** Everything a gateway needs to place requests; can be posted to threads. */
-export interface RoutesData {
-  readonly pools: PoolMapData;
-  /** Endpoints by slot. */
-  readonly endpoints: ReadonlyMap<number, EndpointSpec>;
-}
-
 /** What a directory is made of. */
 export interface DirectoryParts {
   readonly table: EndpointTable;
-  readonly slots: EndpointSlots;
   readonly log: Log;
   /** Takes every new list. */
   readonly publish: (routes: RoutesData) => void;
@@ -42,17 +36,21 @@ export interface DirectoryParts {
 /** The endpoints of one gateway. */
 export class Directory {
   readonly #parts: DirectoryParts;
+  readonly #slots: EndpointSlots;
   readonly #models = new Map<string, readonly string[] | undefined>();
   #specs: readonly EndpointSpec[] = [];
-  #routes: RoutesData | undefined;
+  #assigned: ReadonlyMap<string, EndpointSlot> = new Map();
+  #routes: RoutesData;
 
   constructor(parts: DirectoryParts) {
     this.#parts = parts;
+    this.#slots = new EndpointSlots(parts.table);
+    this.#routes = { plan: buildPools([]), endpoints: new Map() };
   }
 
   /** The current list. */
   get routes(): RoutesData {
-    return this.#routes ?? this.#build();
+    return this.#routes;
   }
 
   get endpoints(): readonly EndpointSpec[] {
@@ -61,15 +59,13 @@ export class Directory {
 
   /** Takes a whole list of endpoints. */
   replace(specs: readonly EndpointSpec[]): void {
-    const { slots, table } = this.#parts;
+    this.#assigned = this.#slots.assign(specs.map((spec) => spec.id));
     this.#specs = specs;
-    slots.assign(specs.map((spec) => spec.id));
-    for (const spec of specs) {
-      table.setLimit(this.slotOf(spec.id), spec.maxInFlight ?? 0);
+    for (const { id, maxInFlight } of specs) {
+      this.#parts.table.setLimit(this.slotOf(id), maxInFlight ?? 0);
     }
-    const listed = new Set(specs.map((spec) => spec.id));
     for (const id of this.#models.keys()) {
-      if (!listed.has(id)) this.#models.delete(id);
+      if (!this.#assigned.has(id)) this.#models.delete(id);
     }
     this.#publish();
   }
@@ -85,36 +81,39 @@ export class Directory {
       log("warn", "endpoint.ejected", { id, reason: sighting.reason });
       return;
     }
-    if (state === "probing" || state === "ejected") {
-      table.setState(slot, "ready");
-      log("info", "endpoint.ready", { id, models: sighting.models?.length });
+    if (!sameModels(this.#models.get(id), sighting.models)) {
+      this.#models.set(id, sighting.models);
+      this.#publish();
     }
-    if (sameModels(this.#models.get(id), sighting.models)) return;
-    this.#models.set(id, sighting.models);
-    this.#publish();
+    if (state !== "probing" && state !== "ejected") return;
+    table.setState(slot, "ready");
+    log("info", "endpoint.ready", { id, models: sighting.models?.length });
   }
 
+  /** The slot of a listed endpoint. */
   slotOf(id: string): number {
-    const slot = this.#parts.slots.slotOf(id);
-    if (slot === undefined) throw new Error(`Cannot find endpoint "${id}"`);
-    return slot;
+    return this.#slotOf(id).slot;
+  }
+
+  #slotOf(id: string): EndpointSlot {
+    const assigned = this.#assigned.get(id);
+    if (assigned === undefined) {
+      throw new Error(`Cannot find endpoint "${id}"`);
+    }
+    return assigned;
   }
 
   #publish(): void {
-    this.#routes = this.#build();
-    this.#parts.publish(this.#routes);
-  }
-
-  #build(): RoutesData {
     const endpoints = new Map<number, EndpointSpec>();
-    for (const spec of this.#specs) endpoints.set(this.slotOf(spec.id), spec);
-    const listed = this.#specs.map((spec) => ({
-      id: spec.id,
-      slot: this.slotOf(spec.id),
-      weight: spec.weight,
-      models: this.#models.get(spec.id),
-    }));
-    return { pools: buildPools(listed, this.#routes?.pools), endpoints };
+    const planned = this.#specs.map((spec) => {
+      const { slot, generation } = this.#slotOf(spec.id);
+      endpoints.set(slot, spec);
+      const models = this.#models.get(spec.id);
+      return { id: spec.id, weight: spec.weight, slot, generation, models };
+    });
+    const plan = buildPools(planned, this.#routes.plan);
+    this.#routes = { plan, endpoints };
+    this.#parts.publish(this.#routes);
   }
 }
 

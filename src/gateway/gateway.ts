@@ -10,13 +10,9 @@
 import { GatewayError } from "../core/error.ts";
 import type { KeyPlan } from "../core/key_plan.ts";
 import type { Outside } from "../core/outside.ts";
-import type { Placed, Placement } from "../core/placement.ts";
+import type { AffinityOutcome, Placed, Placement } from "../core/placement.ts";
 import { type Header, headerValue } from "../core/request.ts";
-import type {
-  UpstreamClient,
-  UpstreamExchange,
-  UpstreamResponse,
-} from "../upstream/client.ts";
+import type { UpstreamClient, UpstreamResponse } from "../upstream/client.ts";
 import { checkHead } from "./accept.ts";
 import type { Answer, ClientRequest } from "./client_request.ts";
 import { asGatewayError, errorAnswer, errorEvent } from "./error_answer.ts";
@@ -29,8 +25,11 @@ import type { Inflate } from "./inflate.ts";
 import { RelayedBody, type RelayEnd } from "./relay.ts";
 import type { Routes, Target } from "./routes.ts";
 import { type Sniffed, Sniffer, type SniffLimits } from "./sniff.ts";
-import type { AffinityOutcome, Traffic } from "./traffic.ts";
+import type { Traffic } from "./traffic.ts";
 import { asUpstreamFailure } from "./upstream_failure.ts";
+
+/** The highest status there is (RFC 9110, 15); listeners refuse others. */
+const STATUS_MAX = 599;
 
 /** Everything a gateway is made of. */
 export interface GatewayParts {
@@ -136,9 +135,8 @@ export class Gateway {
     }
     const { head } = request;
     call.attemptCount += 1;
-    let exchange: UpstreamExchange | undefined;
     try {
-      exchange = upstream.start({
+      const exchange = upstream.start({
         address: target.address,
         method: head.method,
         target: target.basePath + head.target,
@@ -151,8 +149,12 @@ export class Gateway {
         body: sniffed?.body,
         contentLength: sniffed?.contentLength,
       });
-      request.onGone(exchange.abort);
+      request.onGone(() => exchange.abort());
       const response = await exchange.response;
+      if (response.status > STATUS_MAX) {
+        exchange.abort();
+        throw new GatewayError("upstream_malformed");
+      }
       if (response.status < 500) placement.answered(placed);
       return response;
     } catch (cause) {

@@ -7,9 +7,18 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
+import type { EndpointTable } from "../core/endpoint_table.ts";
 import { hashBytes, shortHash } from "../core/hash.ts";
 import type { Address } from "../core/outside.ts";
-import type { Pool, PoolMap } from "../core/pool.ts";
+import { type Pool, Pools } from "../core/pool.ts";
+import type { PoolPlan } from "../core/pool_plan.ts";
+
+/** Everything a gateway needs to place requests; can be posted to threads. */
+export interface RoutesData {
+  readonly plan: PoolPlan;
+  /** Endpoints by slot. */
+  readonly endpoints: ReadonlyMap<number, EndpointSpec>;
+}
 
 /** An endpoint as an attempt needs it. */
 export interface Target {
@@ -23,29 +32,25 @@ export interface Target {
 
 /** The current pools and targets of one gateway. */
 export class Routes {
-  #pools: PoolMap;
+  readonly #table: EndpointTable;
+  #pools: Pools;
   #targets: ReadonlyMap<number, Target>;
 
-  constructor(
-    pools: PoolMap,
-    endpoints: ReadonlyMap<number, EndpointSpec>,
-  ) {
-    this.#pools = pools;
-    this.#targets = targetsOf(endpoints);
+  constructor(table: EndpointTable, data: RoutesData) {
+    this.#table = table;
+    this.#pools = new Pools(data.plan, table);
+    this.#targets = targetsOf(data.endpoints);
   }
 
-  /** Takes over a new list; `endpoints` by slot. */
-  replace(
-    pools: PoolMap,
-    endpoints: ReadonlyMap<number, EndpointSpec>,
-  ): void {
-    this.#pools = pools;
-    this.#targets = targetsOf(endpoints);
+  /** Takes over a new list. */
+  replace(data: RoutesData): void {
+    this.#pools = new Pools(data.plan, this.#table);
+    this.#targets = targetsOf(data.endpoints);
   }
 
   /** Whether the pool depends on the model. */
   get needsModel(): boolean {
-    return this.#pools.needsModel;
+    return this.#pools.all.length > 1;
   }
 
   /** The pool of a model; the whole pool for none, `undefined` if unknown. */

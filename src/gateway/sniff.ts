@@ -11,7 +11,8 @@
  */
 import type { BodySource } from "../core/body.ts";
 import { GatewayError } from "../core/error.ts";
-import type { BodySniff, FoundKey, KeyPlan } from "../core/key_plan.ts";
+import type { BodySniff, FoundKey } from "../core/body_sniff.ts";
+import type { KeyPlan } from "../core/key_plan.ts";
 import { headerValue, type RequestHead } from "../core/request.ts";
 import type { UpstreamBody } from "../upstream/client.ts";
 import type { ClientRequest, RequestBody } from "./client_request.ts";
@@ -146,7 +147,7 @@ export class Sniffer {
     return decided(found, sniff, {
       body: { held, rest: counted },
       contentLength: length,
-      windowFull: heldBytes >= this.#limits.windowBytes && !sniff.decided,
+      windowFull: heldBytes >= this.#limits.windowBytes && !sniff.isDecided,
     });
   }
 

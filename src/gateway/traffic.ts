@@ -8,18 +8,16 @@
  */
 import { type CounterFamily, CounterLayout } from "../core/counters.ts";
 import { ERROR_TABLE, type ErrorCode } from "../core/error.ts";
+import type { AffinityOutcome } from "../core/placement.ts";
 
-/** How the session of a request met its endpoint. */
-export const AFFINITY_OUTCOMES = [
+/** Affinity outcomes in the order of their cells. */
+const AFFINITY_OUTCOMES = [
   "none",
   "new",
   "hit",
   "moved",
   "spilled",
-] as const;
-
-/** One of `AFFINITY_OUTCOMES`. */
-export type AffinityOutcome = typeof AFFINITY_OUTCOMES[number];
+] as const satisfies readonly AffinityOutcome[];
 
 /** Status classes an engine's own answer is counted under. */
 const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;

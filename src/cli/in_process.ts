@@ -1,0 +1,84 @@
+/**
+ * A whole gateway within this process, without worker threads: for the demo
+ * and for tests. Any number of them can run side by side.
+ *
+ * Invariant: when it has been stopped, nothing of it is left open.
+ *
+ * @module
+ */
+import type { Config } from "../config/config.ts";
+import type { Log } from "../core/outside.ts";
+import { Listener } from "../server/listener.ts";
+import { systemClock } from "../system/clock.ts";
+import { createDial } from "../system/dial.ts";
+import { inflate } from "../system/inflate.ts";
+import { assembleGateway, type Assembly } from "./assembly.ts";
+import { Control } from "./control.ts";
+
+/** Milliseconds that open answers get when the gateway stops. */
+const STOP_MS = 1_000;
+
+/** A running gateway. */
+export interface InProcess extends AsyncDisposable {
+  /** For example `http://127.0.0.1:8080`. */
+  readonly url: string;
+  readonly control: Control;
+  readonly assembly: Assembly;
+  /** Resolves once `count` endpoints take work. */
+  ready(count: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a gateway; `config.workers` does not matter. */
+export function startInProcess(config: Config, log: Log): InProcess {
+  const outside = {
+    clock: systemClock,
+    random: Math.random,
+    dial: createDial(),
+    log,
+  };
+  let assembly: Assembly | undefined;
+  const control = new Control({
+    config,
+    outside,
+    workerCount: 1,
+    publish: (routes) => assembly?.routes.replace(routes),
+    workerRestarts: () => 0,
+  });
+  control.start();
+  assembly = assembleGateway({
+    config,
+    buffers: control.state.buffers,
+    index: 0,
+    routes: control.directory.routes,
+    outside,
+    inflate,
+  });
+  const { gateway, upstream } = assembly;
+  const listener = new Listener({
+    hostname: config.listen.hostname,
+    port: config.listen.port,
+    reusePort: false,
+    handle: (request) => gateway.handle(request),
+  });
+  async function stop(): Promise<void> {
+    control.stop();
+    await listener.stop(STOP_MS);
+    upstream.close();
+  }
+  return {
+    url: `http://${listener.hostname}:${listener.port}`,
+    control,
+    assembly,
+    ready: (count) => untilReady(control, count),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** Looks again every few milliseconds; its callers bound the wait. */
+async function untilReady(control: Control, count: number): Promise<void> {
+  while (control.readiness().eligible < count) {
+    await new Promise<void>((resolve) => systemClock.after(5, resolve));
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * `tryst serve`: the gateway on its worker threads, with its admin listener.
+ *
+ * Invariant: it listens for clients before it says so, and ends only when it
+ * is told to: the first signal lets requests finish, the second does not.
+ *
+ * @module
+ */
+import { AdminListener } from "../admin/admin_listener.ts";
+import type { Config } from "../config/config.ts";
+import type { Outside } from "../core/outside.ts";
+import type { RoutesData } from "../gateway/routes.ts";
+import { Supervisor } from "../server/supervisor.ts";
+import { systemClock } from "../system/clock.ts";
+import { createDial } from "../system/dial.ts";
+import { lineLog, writeStderr } from "../system/log.ts";
+import { type Command, EXIT } from "./command.ts";
+import { Control } from "./control.ts";
+import type { Edge } from "./edge.ts";
+import { CONFIG_FLAGS } from "./flags.ts";
+import { loadConfig } from "./load_config.ts";
+import { LOAD_NAMES } from "./load_names.ts";
+import type { WorkerStart } from "./worker.ts";
+
+/** Milliseconds that running requests get after the first signal. */
+const STOP_MS = 30_000;
+
+/** The command. */
+export const serveCommand: Command = {
+  name: "serve",
+  summary: "Run the gateway",
+  flags: CONFIG_FLAGS,
+  async run(args, edge) {
+    const config = await loadConfig(args, { edge, names: LOAD_NAMES });
+    if (config === undefined) return EXIT.refused;
+    return await serve(config, edge);
+  },
+};
+
+async function serve(config: Config, edge: Edge): Promise<number> {
+  const outside: Outside = {
+    clock: systemClock,
+    random: Math.random,
+    dial: createDial(),
+    log: lineLog("info", writeStderr, systemClock.nowMs),
+  };
+  const workerCount = config.workers === "auto"
+    ? navigator.hardwareConcurrency
+    : config.workers;
+  let supervisor: Supervisor<WorkerStart, RoutesData> | undefined;
+  const control = new Control({
+    config,
+    outside,
+    workerCount,
+    publish: (routes) => supervisor?.publish(routes),
+    workerRestarts: () => supervisor?.restartCount ?? 0,
+  });
+  control.start();
+  supervisor = new Supervisor({
+    count: workerCount,
+    clock: outside.clock,
+    log: outside.log,
+    spawn: spawnWorker,
+    start: { config, buffers: control.state.buffers },
+    routes: () => control.directory.routes,
+    reclaim: (index) => control.reclaim(index),
+  });
+  let admin: AdminListener | undefined;
+  try {
+    admin = startAdmin(config, control);
+    const port = await supervisor.start(config.listen.port);
+    sayListening({ config, port, admin, workerCount }, edge);
+    await untilStopped(outside, supervisor);
+    return EXIT.ok;
+  } catch (error) {
+    edge.err(`Cannot serve: ${error instanceof Error ? error.message : error}`);
+    return EXIT.failed;
+  } finally {
+    control.stop();
+    await admin?.stop();
+  }
+}
+
+function spawnWorker(): Worker {
+  return new Worker(new URL("./worker.ts", import.meta.url), {
+    type: "module",
+  });
+}
+
+function startAdmin(config: Config, control: Control): AdminListener {
+  return new AdminListener({
+    ...config.admin.listen,
+    readiness: () => control.readiness(),
+    metrics: () => control.metrics.metrics(),
+  });
+}
+
+/** Waits for a signal; ends the workers at once at the second one. */
+async function untilStopped(
+  outside: Outside,
+  supervisor: Supervisor<WorkerStart, RoutesData>,
+): Promise<void> {
+  const signals = new SignalQueue(["SIGINT", "SIGTERM"]);
+  try {
+    const signal = await signals.next();
+    outside.log("info", "gateway.stopping", { signal, deadline_ms: STOP_MS });
+    await Promise.race([
+      supervisor.stop(STOP_MS),
+      signals.next().then(() => supervisor.stop(0)),
+    ]);
+  } finally {
+    signals.close();
+  }
+}
+
+/** Signals as they come. */
+class SignalQueue {
+  readonly #signals: readonly Deno.Signal[];
+  readonly #listeners = new Map<Deno.Signal, () => void>();
+  #waiting: ((signal: Deno.Signal) => void) | undefined;
+
+  constructor(signals: readonly Deno.Signal[]) {
+    this.#signals = signals;
+    for (const signal of signals) {
+      const listener = () => this.#waiting?.(signal);
+      this.#listeners.set(signal, listener);
+      Deno.addSignalListener(signal, listener);
+    }
+  }
+
+  next(): Promise<Deno.Signal> {
+    return new Promise((resolve) => this.#waiting = resolve);
+  }
+
+  close(): void {
+    for (const signal of this.#signals) {
+      const listener = this.#listeners.get(signal);
+      if (listener !== undefined) Deno.removeSignalListener(signal, listener);
+    }
+  }
+}
+
+function sayListening(
+  started: {
+    readonly config: Config;
+    readonly port: number;
+    readonly admin: AdminListener;
+    readonly workerCount: number;
+  },
+  edge: Edge,
+): void {
+  const { config, port, admin, workerCount } = started;
+  const host = (name: string) => name.includes(":") ? `[${name}]` : name;
+  edge.out(
+    [
+      `Tryst listens on http://${host(config.listen.hostname)}:${port}` +
+      ` with ${workerCount} worker${workerCount === 1 ? "" : "s"}`,
+      `Admin on http://${host(config.admin.listen.hostname)}:${admin.port}` +
+      ` (/healthz, /readyz, /metrics)`,
+      `${config.endpoints.length} endpoint${
+        config.endpoints.length === 1 ? "" : "s"
+      }: ${config.endpoints.map(({ id }) => id).join(", ")}`,
+    ].join("\n"),
+  );
+}

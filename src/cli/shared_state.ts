@@ -1,0 +1,79 @@
+/**
+ * The memory that all threads of a gateway share.
+ *
+ * Invariant: it is allocated once, at start, at its full size; threads only
+ * attach to it.
+ *
+ * @module
+ */
+import type { Config } from "../config/config.ts";
+import type { CounterLayout } from "../core/counters.ts";
+import { Counters } from "../core/counters.ts";
+import { EndpointTable } from "../core/endpoint_table.ts";
+import { KeyPlan } from "../core/key_plan.ts";
+import { Ledger } from "../core/ledger.ts";
+import { SessionTable } from "../core/session_table.ts";
+import { trafficLayout } from "../gateway/traffic.ts";
+import { parseSource } from "../session_keys/parse.ts";
+
+/** Buffers that can be posted to a thread. */
+export interface SharedBuffers {
+  readonly sessions: SharedArrayBuffer;
+  readonly endpoints: SharedArrayBuffer;
+  readonly counters: SharedArrayBuffer;
+  /** One a worker, by its index. */
+  readonly ledgers: readonly SharedArrayBuffer[];
+}
+
+/** Views on the buffers, for one thread. */
+export interface SharedState {
+  readonly buffers: SharedBuffers;
+  readonly sessions: SessionTable;
+  readonly endpoints: EndpointTable;
+  readonly counters: Counters;
+}
+
+/** Allocates everything; `epochMs` is the time of start. */
+export function createSharedState(
+  config: Config,
+  options: { readonly workerCount: number; readonly epochMs: number },
+): SharedState {
+  const { workerCount, epochMs } = options;
+  const sessions = SessionTable.create({
+    capacity: config.session.capacity,
+    idleTtlMs: config.session.idleTtlMs,
+    epochMs,
+  });
+  const layout = layoutOf(config);
+  const counters = new SharedArrayBuffer(
+    Counters.bytesFor(layout, workerCount),
+  );
+  return attachSharedState(config, {
+    sessions: sessions.buffer,
+    endpoints: new EndpointTable().buffer,
+    counters,
+    ledgers: Array.from({ length: workerCount }, () => new Ledger().buffer),
+  });
+}
+
+/** Views for one more thread. */
+export function attachSharedState(
+  config: Config,
+  buffers: SharedBuffers,
+): SharedState {
+  return {
+    buffers,
+    sessions: new SessionTable(buffers.sessions),
+    endpoints: new EndpointTable(buffers.endpoints),
+    counters: new Counters(layoutOf(config), buffers.counters),
+  };
+}
+
+/** The configured session-key sources, compiled. */
+export function keyPlanOf(config: Config): KeyPlan {
+  return new KeyPlan(config.session.keys.map(parseSource));
+}
+
+function layoutOf(config: Config): CounterLayout {
+  return trafficLayout(keyPlanOf(config).sourceNames);
+}

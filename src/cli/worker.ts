@@ -1,0 +1,96 @@
+/**
+ * A worker thread: one gateway behind one listening socket.
+ *
+ * Invariant: it acts on commands of the main thread only, and an error that
+ * nobody expected ends the thread, so that the supervisor replaces it.
+ *
+ * @module
+ */
+import type { Config } from "../config/config.ts";
+import type { RoutesData } from "../gateway/routes.ts";
+import { Listener } from "../server/listener.ts";
+import type { WorkerCommand, WorkerReport } from "../server/supervisor.ts";
+import { systemClock } from "../system/clock.ts";
+import { createDial } from "../system/dial.ts";
+import { inflate } from "../system/inflate.ts";
+import { assembleGateway, type Assembly } from "./assembly.ts";
+import type { SharedBuffers } from "./shared_state.ts";
+
+/** What a worker is started with. */
+export interface WorkerStart {
+  readonly config: Config;
+  readonly buffers: SharedBuffers;
+}
+
+type Command = WorkerCommand<WorkerStart, RoutesData>;
+
+/** The global scope of a worker, of which the compiler knows nothing here. */
+const scope = globalThis as unknown as {
+  onmessage: (event: MessageEvent<Command>) => void;
+  postMessage(report: WorkerReport): void;
+};
+
+let assembly: Assembly | undefined;
+let listener: Listener | undefined;
+
+scope.onmessage = ({ data }) => {
+  switch (data.kind) {
+    case "start":
+      start(data);
+      break;
+    case "routes":
+      assembly?.routes.replace(data.routes);
+      break;
+    case "stop":
+      stop(data.deadlineMs);
+      break;
+  }
+};
+
+// A promise that nobody waits for is no reason to end: it belongs to a request
+// whose client or engine is gone already (denoland/deno #28632).
+globalThis.addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  log("error", "worker.unhandled_rejection", { reason: String(event.reason) });
+});
+
+const log = (
+  level: "debug" | "info" | "warn" | "error",
+  event: string,
+  fields = {},
+) => scope.postMessage({ kind: "log", level, event, fields });
+
+function start(command: Command & { kind: "start" }): void {
+  const { config, buffers } = command.start;
+  assembly = assembleGateway({
+    config,
+    buffers,
+    index: command.index,
+    routes: command.routes,
+    outside: {
+      clock: systemClock,
+      random: Math.random,
+      dial: createDial(),
+      log,
+    },
+    inflate,
+  });
+  const { gateway } = assembly;
+  try {
+    listener = new Listener({
+      hostname: config.listen.hostname,
+      port: command.port,
+      reusePort: true,
+      handle: (request) => gateway.handle(request),
+    });
+    scope.postMessage({ kind: "listening", port: listener.port });
+  } catch (error) {
+    scope.postMessage({ kind: "failed", message: String(error) });
+  }
+}
+
+async function stop(deadlineMs: number): Promise<void> {
+  await listener?.stop(deadlineMs);
+  assembly?.upstream.close();
+  scope.postMessage({ kind: "stopped" });
+}
