@@ -1,0 +1,61 @@
+/**
+ * Runs the fuzzers: `main.ts [--seed N] [--cases N] [--only NAME]`.
+ *
+ * Invariant: a run is repeated exactly by the seed that it prints.
+ *
+ * @module
+ */
+import { fuzzScanner } from "./scanner_fuzz.ts";
+
+/** The fuzzers by name; each throws at its first failure. */
+const FUZZERS: Readonly<
+  Record<string, (options: { seed: number; cases: number }) => void>
+> = {
+  scanner: fuzzScanner,
+};
+
+/** Some ten seconds of the slowest fuzzer. */
+const CASES_DEFAULT = 20_000;
+
+if (import.meta.main) main(Deno.args);
+
+function main(args: readonly string[]): void {
+  const seed = numberOption(args, "--seed") ?? Date.now() % 1_000_000_007;
+  const cases = numberOption(args, "--cases") ?? CASES_DEFAULT;
+  const only = option(args, "--only");
+  for (const [name, fuzz] of Object.entries(FUZZERS)) {
+    if (only !== undefined && only !== name) continue;
+    say(`${name}: --seed ${seed} --cases ${cases}`);
+    fuzz({ seed, cases });
+    say(`${name}: passed`);
+  }
+  if (only !== undefined && !Object.hasOwn(FUZZERS, only)) {
+    throw new TypeError(
+      `Cannot find fuzzer "${only}": known are ${
+        Object.keys(FUZZERS).join(", ")
+      }`,
+    );
+  }
+}
+
+function option(args: readonly string[], name: string): string | undefined {
+  const at = args.indexOf(name);
+  return at < 0 ? undefined : args[at + 1];
+}
+
+function numberOption(
+  args: readonly string[],
+  name: string,
+): number | undefined {
+  const text = option(args, name);
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new TypeError(
+    `Cannot use "${text}" as ${name}: wanted is an integer of at least 0`,
+  );
+}
+
+function say(line: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+}
