@@ -14,6 +14,9 @@ import type { Watchable } from "./disconnect_watch.ts";
 /** Bytes asked for in one read of a large body: fewest calls measured. */
 const READ_BYTES = 262_144;
 
+const ASCII = /^[\x00-\x7f]*$/;
+const encoder = new TextEncoder();
+
 /** One request being served. */
 export class ServedRequest implements ClientRequest, Watchable {
   readonly head: RequestHead;
@@ -53,8 +56,14 @@ export class ServedRequest implements ClientRequest, Watchable {
   }
 }
 
-/** Path and query of a raw request URL. */
+/** Path and query of a raw request URL, as latin-1 code units. */
 export function targetOf(method: string, url: string): string {
+  const target = cutTarget(method, url);
+  // Raw UTF-8 in a path has been decoded; the engine gets its bytes back.
+  return ASCII.test(target) ? target : latin1Text(encoder.encode(target));
+}
+
+function cutTarget(method: string, url: string): string {
   const start = url.indexOf("://") + 3;
   for (let at = start; at < url.length; at++) {
     const char = url[at];
@@ -67,6 +76,12 @@ export function targetOf(method: string, url: string): string {
     return url.slice(at);
   }
   return "/";
+}
+
+function latin1Text(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return text;
 }
 
 /** The body, if the head announces one. */

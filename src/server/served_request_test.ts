@@ -16,6 +16,7 @@ test("targetOf() cuts path and query byte for byte (PS #969)", () => {
     ["GET", 'http://x/a/../b//c/%2e%2e/d?x=|"', '/a/../b//c/%2e%2e/d?x=|"'],
     ["GET", "http://other.example/z", "/z"],
     ["GET", "http://[::1]:80/p?q=http://y/", "/p?q=http://y/"],
+    ["GET", "http://x/\u00e9?\u65e5", "/\xc3\xa9?\xe6\x97\xa5"],
     ["OPTIONS", "http://x/*", "*"],
     ["OPTIONS", "http://x/a/*", "/a/*"],
     ["GET", "http://x/*", "/*"],
