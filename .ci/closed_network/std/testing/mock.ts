@@ -6,9 +6,10 @@
  * @module
  */
 // deno-lint-ignore-file shape/value-exports no-explicit-any -- it has the types and exports of the package
-import { assertEquals, AssertionError } from "jsr:@std/assert@1.0.19";
-
+/** Stands first: a leading import, and a comment before it, would be dropped. */
 type Any = any;
+
+import { assertEquals, AssertionError } from "jsr:@std/assert@1.0.19";
 
 export class MockError extends Error {
   override name = "MockError";
