@@ -1,9 +1,5 @@
 /**
- * Bytes of one connection, read in portions of the caller's choice.
- *
- * How much is taken from the kernel matters here: a socket that is closed
- * while bytes of the client lie unread in the kernel is reset instead of
- * closed in order, and that is the only way to reset one from Deno.
+ * Bytes of one connection, as the client sent them.
  *
  * Invariant: at most one read is under way, and the bytes it brings are seen
  * by the next `fill()`, whoever began the read.
@@ -46,13 +42,9 @@ export class ByteReader {
     }
   }
 
-  /**
-   * Reads at least one more byte, and at most `bytesMax`; false at the end.
-   *
-   * A read that `watch()` began is finished first, whatever its portion.
-   */
-  async fill(bytesMax: number = Infinity): Promise<boolean> {
-    const count = await (this.#pending ?? this.#read(bytesMax));
+  /** Reads at least one more byte; false at the end. */
+  async fill(): Promise<boolean> {
+    const count = await (this.#pending ?? this.#read());
     this.#pending = undefined;
     if (count === null) return false;
     this.#end += count;
@@ -65,18 +57,17 @@ export class ByteReader {
    * Does nothing while bytes are buffered: they are the next request, and the
    * client is plainly there.
    */
-  watch(onClosed: () => void, bytesMax: number): void {
+  watch(onClosed: () => void): void {
     if (this.#pending !== undefined || this.#start < this.#end) return;
-    this.#pending = this.#read(bytesMax);
+    this.#pending = this.#read();
     this.#pending.then((count) => {
       if (count === null) onClosed();
     }, onClosed);
   }
 
-  #read(bytesMax: number): Promise<number | null> {
+  #read(): Promise<number | null> {
     if (this.#end === this.#buffer.length) this.#makeRoom();
-    const end = Math.min(this.#buffer.length, this.#end + bytesMax);
-    return this.#conn.read(this.#buffer.subarray(this.#end, end));
+    return this.#conn.read(this.#buffer.subarray(this.#end));
   }
 
   #makeRoom(): void {
@@ -92,37 +83,19 @@ export class ByteReader {
   }
 }
 
-/** How the next head is to be read. */
-export interface HeadReading {
-  /**
-   * Leaves the last byte of the head in the kernel; the result then lacks its
-   * final line feed.
-   */
-  readonly holdsBack: boolean;
-  /** Takes a single byte first, so that the choice above can still be made. */
-  readonly startsSmall: boolean;
-}
-
 /**
  * Reads up to the empty line that ends a head and consumes it.
  *
- * @param reading Asked when the first byte of the request is there.
  * @returns The head with its terminator, or `undefined` at the end.
  * @throws {Error} when the head is too long or cut off.
  */
 export async function readHead(
   reader: ByteReader,
-  reading: () => HeadReading,
 ): Promise<Uint8Array | undefined> {
-  if (reader.buffered.length === 0) {
-    if (!await reader.fill(reading().startsSmall ? 1 : Infinity)) {
-      return undefined;
-    }
-  }
-  const holdsBack = reading().holdsBack;
+  if (reader.buffered.length === 0 && !await reader.fill()) return undefined;
   for (let searched = 0;;) {
     const bytes = reader.buffered;
-    const end = headEnd(bytes, searched, holdsBack);
+    const end = headEnd(bytes, searched);
     if (end > 0) {
       const head = bytes.slice(0, end);
       reader.consume(end);
@@ -134,19 +107,17 @@ export async function readHead(
       );
     }
     searched = Math.max(0, bytes.length - 3);
-    if (!await reader.fill(holdsBack ? 1 : Infinity)) {
+    if (!await reader.fill()) {
       throw new Error("Cannot read the head: the client closed inside it");
     }
   }
 }
 
-/** Where the head ends, or 0; one byte earlier when that is held back. */
-function headEnd(bytes: Uint8Array, from: number, holdsBack: boolean): number {
-  for (let at = bytes.indexOf(LF, from); at >= 0;) {
-    if (bytes[at + 1] === CR) {
-      if (bytes[at + 2] === LF) return at + 3;
-      if (holdsBack && at + 2 === bytes.length) return at + 2;
-    }
+/** Where the head ends, or 0. */
+function headEnd(bytes: Uint8Array, from: number): number {
+  let at = bytes.indexOf(LF, from);
+  while (at >= 0) {
+    if (bytes[at + 1] === CR && bytes[at + 2] === LF) return at + 3;
     at = bytes.indexOf(LF, at + 1);
   }
   return 0;

@@ -47,8 +47,6 @@ export interface EngineOptions
   readonly seed?: number;
   /** Answers every POST with this JSON at once: for load tests. */
   readonly fixedAnswer?: string;
-  /** Whether faults may reset connections; true unless given. */
-  readonly canReset?: boolean;
 }
 
 /** Counts since the start, and levels now. */
@@ -81,7 +79,7 @@ export interface Engine extends AsyncDisposable {
     withinMs?: number,
   ): Promise<RequestRecord>;
   /** Refuses new connections until `accept()`; open ones go on. */
-  refuse(): void;
+  refuse(): Promise<void>;
   /** Accepts connections again, at the same address. */
   accept(): void;
   /** Ends at once, as a process that is killed. */
@@ -130,7 +128,6 @@ export async function startEngine(
     }),
     faults,
     log,
-    canReset: options.canReset ?? true,
   });
   await Promise.resolve(server.listen());
   return {

@@ -20,6 +20,7 @@ import {
 import { hasBody, readBody, type RequestHead } from "./http_request.ts";
 import { pause } from "./pacer.ts";
 import { joinBytes, type RequestRecord } from "./request_log.ts";
+import { resetConnection } from "./reset.ts";
 
 /** Most bytes of a body that a handler is given whole. */
 const BODY_BYTES_MAX = 256 * 1024 * 1024;
@@ -49,9 +50,6 @@ export interface ExchangeOptions {
   readonly reader: ByteReader;
   readonly head: RequestHead;
   readonly switches: FaultSwitches;
-  /** Whether the last byte of the head is still in the kernel. */
-  readonly isHeldBack: boolean;
-  readonly canReset: boolean;
   readonly record: RequestRecord;
   /** Tells the log that the record has changed. */
   readonly changed: () => void;
@@ -80,13 +78,15 @@ export class Exchange {
     const { record, changed, switches } = this.#options;
     try {
       const body = await this.#readRequest();
-      if (switches.resetBeforeHead === true) {
-        this.#isOver = true;
-        return false;
+      if (switches.hang === true) {
+        changed();
+        await this.#gone();
       }
-      if (switches.hang === true) await this.#gone();
-      const after = await this.#answer(handler, body);
+      const after = switches.resetBeforeHead === true
+        ? "reset"
+        : await this.#answer(handler, body);
       this.#isOver = true;
+      if (after === "reset") resetConnection(this.#options.conn);
       record.answeredAtMs = performance.now();
       changed();
       return after === "keep" && isKeepAlive(this.#options.head);
@@ -96,21 +96,10 @@ export class Exchange {
     }
   }
 
-  /** Reads the rest of the request, but for a byte that a reset needs. */
   async #readRequest(): Promise<Uint8Array> {
-    const { reader, head, switches, isHeldBack, record } = this.#options;
-    const willReset = isHeldBack &&
-      (switches.resetBeforeHead === true ||
-        switches.resetAfterBytes !== undefined);
-    // Watching would read the byte that is held back.
-    if (willReset) this.#isWatched = true;
-    const isBodyComing = hasBody(head);
-    if (isHeldBack && (!willReset || isBodyComing)) {
-      await reader.fill(1);
-      reader.consume(1);
-    }
-    if (!isBodyComing) {
-      this.#markComplete();
+    const { reader, head, switches, record } = this.#options;
+    if (!hasBody(head)) {
+      record.isComplete = true;
       return new Uint8Array();
     }
     if (head.headers.get("expect")?.toLowerCase() === "100-continue") {
@@ -135,15 +124,9 @@ export class Exchange {
       ...(switches.readPauseMs === undefined ? {} : {
         beforeRead: () => pause(switches.readPauseMs ?? 0, this.#abort.signal),
       }),
-      holdsBack: willReset,
     });
-    this.#markComplete();
+    record.isComplete = true;
     return isKept ? joinBytes(pieces, record.bodyByteCount) : new Uint8Array();
-  }
-
-  #markComplete(): void {
-    this.#options.record.isComplete = true;
-    this.#options.changed();
   }
 
   async #answer(handler: Handler, body: Uint8Array): Promise<AfterAnswer> {
@@ -158,6 +141,8 @@ export class Exchange {
       record,
       signal: () => this.#signal(),
     });
+    // Told only now, so that who waits for a whole request finds it at work.
+    this.#options.changed();
     // No needless turn of the event loop for an answer that is there.
     const answer = handled instanceof Promise
       ? await orFailure(handled, this.#signal())
@@ -174,8 +159,7 @@ export class Exchange {
   #signal(): AbortSignal {
     if (!this.#isWatched) {
       this.#isWatched = true;
-      const { reader, canReset } = this.#options;
-      reader.watch(() => this.#noteGone(), canReset ? 1 : Infinity);
+      this.#options.reader.watch(() => this.#noteGone());
     }
     return this.#abort.signal;
   }

@@ -20,7 +20,7 @@ export interface FaultSwitches {
   readonly hang?: boolean;
   /** Waits this long before each read of the body: a slow receiver. */
   readonly readPauseMs?: number;
-  /** Reads the request but for its last byte, then resets the connection. */
+  /** Reads the request, then resets the connection. */
   readonly resetBeforeHead?: boolean;
   /** Resets the connection after so many bytes of the answer's body. */
   readonly resetAfterBytes?: number;
@@ -77,15 +77,6 @@ export class Faults {
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
-  }
-
-  /** Whether a rule could reset the next request's connection. */
-  get mayReset(): boolean {
-    return this.#rules.some(({ rule: { switches }, timesLeft }) =>
-      timesLeft > 0 &&
-      (switches.resetBeforeHead === true ||
-        switches.resetAfterBytes !== undefined)
-    );
   }
 
   /** Puts one rule in place of all others; no rule for every request. */

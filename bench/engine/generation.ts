@@ -9,7 +9,7 @@
  * @module
  */
 import type { Batch } from "./batch.ts";
-import { isObject, type JsonObject } from "./json.ts";
+import { isObject } from "./json.ts";
 import { type FirstToken, type PacedCall, Pacer, pause } from "./pacer.ts";
 import { chainOf } from "./prefix_cache.ts";
 import { answerLength, answerTokens } from "./seeded.ts";
@@ -127,14 +127,4 @@ function lengthOf(tokensMax: unknown, prompt: Uint8Array): number {
   const isGiven = typeof tokensMax === "number" && tokensMax >= 1;
   const length = isGiven ? Math.floor(tokensMax) : answerLength(prompt);
   return Math.min(length, ANSWER_TOKENS_MAX);
-}
-
-/** The first of some members that is there. */
-export function firstOf(object: JsonObject, names: readonly string[]): unknown {
-  for (const name of names) {
-    if (object[name] !== undefined && object[name] !== null) {
-      return object[name];
-    }
-  }
-  return undefined;
 }

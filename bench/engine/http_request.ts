@@ -28,8 +28,6 @@ export interface BodyReading {
   readonly onBytes: (bytes: Uint8Array) => void;
   /** Called before each read from the connection. */
   readonly beforeRead?: () => Promise<void>;
-  /** Leaves the last byte of the message in the kernel. */
-  readonly holdsBack: boolean;
 }
 
 /** Longest piece of text made in one call, for the stack's sake. */
@@ -79,11 +77,7 @@ export async function readBody(
   if (!/^\d{1,15}$/.test(length)) {
     throw new Error(`Cannot read a body of content length "${length}"`);
   }
-  await readExactly(
-    reader,
-    Number(length) - (reading.holdsBack ? 1 : 0),
-    reading,
-  );
+  await readExactly(reader, Number(length), reading);
 }
 
 /** Reads the chunked coding (RFC 9112, section 7.1). */
@@ -104,7 +98,6 @@ async function readChunks(
       throw new Error("Cannot find the line end after a chunk");
     }
   }
-  if (reading.holdsBack) return;
   // Trailers are read and dropped, up to the empty line.
   while (await readLine(reader, reading) !== "");
 }
@@ -116,9 +109,7 @@ async function readExactly(
 ): Promise<void> {
   let left = byteCount;
   while (left > 0) {
-    if (reader.buffered.length === 0) {
-      await readMore(reader, reading, left);
-    }
+    if (reader.buffered.length === 0) await readMore(reader, reading);
     const bytes = reader.buffered.subarray(0, left);
     reading.onBytes(bytes);
     left -= bytes.length;
@@ -144,17 +135,16 @@ async function readLine(
     if (end >= 0 || bytes.length > lineBytesMax) {
       throw new Error("Cannot read a line of the chunked coding");
     }
-    await readMore(reader, reading, 1);
+    await readMore(reader, reading);
   }
 }
 
 async function readMore(
   reader: ByteReader,
   reading: BodyReading,
-  bytesNeeded: number,
 ): Promise<void> {
   await reading.beforeRead?.();
-  if (!await reader.fill(reading.holdsBack ? bytesNeeded : Infinity)) {
+  if (!await reader.fill()) {
     throw new Error("Cannot read the body: the client closed inside it");
   }
 }

@@ -39,11 +39,6 @@ export interface HttpServerOptions {
   readonly handler: Handler;
   readonly faults: Faults;
   readonly log: RequestLog;
-  /**
-   * Whether connections can be reset; costs one small read a request, so that
-   * the choice can be made while the client's bytes are still in the kernel.
-   */
-  readonly canReset: boolean;
 }
 
 /** One connection. */
@@ -61,6 +56,7 @@ export class HttpServer {
   readonly #tasks = new Set<Promise<void>>();
   #address: ListenAddress;
   #listener: Deno.Listener | undefined;
+  #accepting: Promise<void> = Promise.resolve();
   #isStopping = false;
   #connectionCount = 0;
   #requestCount = 0;
@@ -101,15 +97,17 @@ export class HttpServer {
       this.#address = { ...address, port: listener.addr.port };
     }
     this.#listener = listener;
-    this.#spawn(this.#accept(listener));
+    this.#accepting = this.#accept(listener);
   }
 
-  /** Refuses new connections; open ones go on. */
-  refuse(): void {
+  /** Refuses new connections once it resolves; open ones go on. */
+  async refuse(): Promise<void> {
     const listener = this.#listener;
     if (listener === undefined) return;
     this.#listener = undefined;
     listener.close();
+    // The socket listens for as long as an accept is pending on it.
+    await this.#accepting;
     if (!("path" in this.#address)) return;
     try {
       Deno.removeSync(this.#address.path);
@@ -122,7 +120,7 @@ export class HttpServer {
   /** Closes everything at once. */
   async kill(): Promise<void> {
     this.#isStopping = true;
-    this.refuse();
+    await this.refuse();
     for (const connection of [...this.#connections]) this.#drop(connection);
     await Promise.all(this.#tasks);
   }
@@ -130,7 +128,7 @@ export class HttpServer {
   /** Closes idle connections, waits for the busy ones a while, then kills. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.refuse();
+    await this.refuse();
     for (const connection of [...this.#connections]) {
       if (connection.exchange === undefined) this.#drop(connection);
     }
@@ -182,12 +180,10 @@ export class HttpServer {
 
   /** Serves one request; false when the connection is to be closed. */
   async #serveOne(connection: Connection): Promise<boolean> {
-    const { canReset, faults, handler, log } = this.#options;
+    const { faults, handler, log } = this.#options;
     const { conn, reader } = connection;
     const bytes = await this.#nextHead(connection);
     if (bytes === undefined) return false;
-    // The line feed that ends the head is missing when it is held back.
-    const isHeldBack = bytes[bytes.length - 1] !== 10;
     const head = parseHead(bytes);
     if (head === undefined) {
       await writeAnswer(
@@ -203,8 +199,6 @@ export class HttpServer {
       reader,
       head,
       switches: faults.draw(head.target),
-      isHeldBack,
-      canReset,
       record: log.open(head, connection.number),
       changed: () => log.changed(),
     });
@@ -216,17 +210,14 @@ export class HttpServer {
   }
 
   async #nextHead(connection: Connection): Promise<Uint8Array | undefined> {
-    const { canReset, faults } = this.#options;
+    const { faults } = this.#options;
     let idleTimer: ReturnType<typeof setTimeout> | undefined;
     if (faults.closeIdleAfterMs !== undefined) {
       const close = () => this.#drop(connection);
       idleTimer = setTimeout(close, faults.closeIdleAfterMs);
     }
     try {
-      return await readHead(connection.reader, () => ({
-        holdsBack: canReset && faults.mayReset,
-        startsSmall: canReset,
-      }));
+      return await readHead(connection.reader);
     } finally {
       clearTimeout(idleTimer);
     }

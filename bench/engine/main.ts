@@ -87,11 +87,7 @@ async function main(): Promise<void> {
     return;
   }
   // Records are for tests; a command has nobody to read them.
-  const engine = await startEngine({
-    ...options,
-    recordsMax: 0,
-    canReset: false,
-  });
+  const engine = await startEngine({ ...options, recordsMax: 0 });
   write(Deno.stdout, `Engine "${engine.id}" listens on ${engine.url}\n`);
   const ended = Promise.withResolvers<void>();
   const signals: readonly Deno.Signal[] = ["SIGINT", "SIGTERM"];

@@ -13,12 +13,7 @@ import {
   type TokenUsage,
   usageOf,
 } from "./api.ts";
-import {
-  chatPrompt,
-  contentText,
-  firstOf,
-  type Generation,
-} from "./generation.ts";
+import { chatPrompt, contentText, type Generation } from "./generation.ts";
 import type { Answer } from "./http_answer.ts";
 import { isObject, jsonAnswer, type JsonObject } from "./json.ts";
 import { TOKEN_BYTES } from "./prefix_cache.ts";
@@ -86,7 +81,7 @@ export function completions(call: ApiCall): Answer | Promise<Answer> {
     ? chatPrompt(body["messages"])
     : contentText(body["prompt"]);
   const generation = context.generator.start(prompt, {
-    tokensMax: firstOf(body, ["max_completion_tokens", "max_tokens"]),
+    tokensMax: body["max_completion_tokens"] ?? body["max_tokens"],
     signal: request.signal(),
   });
   if (generation === undefined) {

@@ -35,7 +35,7 @@ export class RequestRecord {
   bodyByteCount = 0;
   /** Whether the whole request has been read. */
   isComplete = false;
-  /** When the answer had been written, or `undefined`. */
+  /** When the answer had been written, whole or as far as a fault let it. */
   answeredAtMs: number | undefined = undefined;
   /** When the client was seen to go before it had its answer. */
   clientGoneAtMs: number | undefined = undefined;
