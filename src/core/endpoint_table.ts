@@ -138,7 +138,10 @@ export interface EndpointSlot {
 export class EndpointSlots {
   readonly #table: EndpointTable;
   /** The id each slot was last given to. */
-  readonly #ids: (string | undefined)[] = new Array(ENDPOINTS_MAX);
+  readonly #ids: (string | undefined)[] = Array.from(
+    { length: ENDPOINTS_MAX },
+    () => undefined,
+  );
   /** When each slot was freed, in calls of `assign`; 0 while it is held. */
   readonly #freedAt = new Float64Array(ENDPOINTS_MAX).fill(-1);
   #calls = 0;
@@ -184,7 +187,7 @@ export class EndpointSlots {
       slots.set(id, slot);
       taken.add(slot);
     }
-    const free = this.#freeSlots().filter((slot) => !taken.has(slot));
+    const free = this.#freeSlots(taken);
     for (const id of ids) {
       if (slots.has(id)) continue;
       const slot = free.shift();
@@ -198,12 +201,17 @@ export class EndpointSlots {
     return slots;
   }
 
-  /** Slots nobody holds or is in flight on, longest unused first. */
-  #freeSlots(): number[] {
-    const freedAt = (slot: number) => this.#freedAt[slot] ?? 0;
+  /** Slots not in `taken` or in flight, longest unused first. */
+  #freeSlots(taken: ReadonlySet<number>): number[] {
+    // Those that this very change frees come last.
+    const freedAt = (slot: number) => this.#freedAt[slot] || Infinity;
     return Array.from(this.#freedAt.keys())
-      .filter((slot) => freedAt(slot) !== 0 && this.#table.inFlight(slot) === 0)
-      .sort((one, other) => freedAt(one) - freedAt(other) || one - other);
+      .filter((slot) => !taken.has(slot) && this.#table.inFlight(slot) === 0)
+      .sort((one, other) =>
+        freedAt(one) === freedAt(other)
+          ? one - other
+          : freedAt(one) - freedAt(other)
+      );
   }
 
   #give(slot: number, id: string): number {

@@ -191,7 +191,10 @@ function inherit(
       claims.push({ draft, pool, shared: count });
     }
   }
-  claims.sort((one, other) => other.shared - one.shared);
+  // At equal counts the larger pool has more bindings to lose.
+  claims.sort((one, other) =>
+    other.shared - one.shared || other.pool.ids.length - one.pool.ids.length
+  );
   const heirs = new Map<Draft, Identity>();
   const spent = new Set<PoolData>();
   for (const { draft, pool } of claims) {
