@@ -29,7 +29,7 @@ export interface MetricsSources {
     readonly capacity: number;
     readonly evictions: number;
   };
-  readonly workerRestarts: () => number;
+  readonly workerDeaths: () => number;
 }
 
 /** Builds the registry; `registry.metrics()` renders the page. */
@@ -130,12 +130,12 @@ function registerTable(sources: MetricsSources, registers: Registry[]): void {
     },
   });
   new Counter({
-    name: "tryst_worker_restarts_total",
-    help: "Worker threads replaced after they died.",
+    name: "tryst_worker_deaths_total",
+    help: "Worker threads that died and were replaced.",
     registers,
     collect() {
       this.reset();
-      this.inc(sources.workerRestarts());
+      this.inc(sources.workerDeaths());
     },
   });
 }

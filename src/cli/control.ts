@@ -31,9 +31,6 @@ export interface ControlParts {
   readonly config: Config;
   readonly outside: Outside;
   readonly workerCount: number;
-  /** Takes every new list of endpoints. */
-  readonly publish: (routes: RoutesData) => void;
-  readonly workerRestarts: () => number;
 }
 
 /** The control side of one gateway. */
@@ -45,6 +42,8 @@ export class Control {
   readonly #upstream: UpstreamClient;
   readonly #watch: ModelWatch;
   #sessionsBySlot: readonly number[] = [];
+  #publish: (routes: RoutesData) => void = () => {};
+  #deathCount = 0;
   #stopSweeps: () => void = () => {};
 
   constructor(parts: ControlParts) {
@@ -57,7 +56,7 @@ export class Control {
     this.directory = new Directory({
       table: this.state.endpoints,
       log: outside.log,
-      publish: parts.publish,
+      publish: (routes) => this.#publish(routes),
     });
     this.#upstream = new UpstreamClient(outside, {
       connectMs: config.timeouts.connectMs,
@@ -73,7 +72,7 @@ export class Control {
       counters: this.state.counters,
       endpoints: () => this.endpoints(),
       sessions: () => this.#sessionGauges(),
-      workerRestarts: parts.workerRestarts,
+      workerDeaths: () => this.#deathCount,
     });
   }
 
@@ -85,6 +84,11 @@ export class Control {
     this.#sweep();
   }
 
+  /** Has `publish` take every new list from now on. */
+  onRoutes(publish: (routes: RoutesData) => void): void {
+    this.#publish = publish;
+  }
+
   /** Looks no more and closes its connections. */
   stop(): void {
     this.#stopSweeps();
@@ -93,7 +97,8 @@ export class Control {
   }
 
   /** Takes back what a dead worker's requests held. */
-  reclaim(index: number): void {
+  workerDied(index: number): void {
+    this.#deathCount += 1;
     const { sessions, endpoints, buffers } = this.state;
     const nowMs = this.#parts.outside.clock.nowMs();
     new Ledger(buffers.ledgers[index]).reclaim(sessions, endpoints, nowMs);

@@ -37,16 +37,13 @@ export function startInProcess(config: Config, log: Log): InProcess {
     dial: createDial(),
     log,
   };
-  let assembly: Assembly | undefined;
   const control = new Control({
     config,
     outside,
     workerCount: 1,
-    publish: (routes) => assembly?.routes.replace(routes),
-    workerRestarts: () => 0,
   });
   control.start();
-  assembly = assembleGateway({
+  const assembly = assembleGateway({
     config,
     buffers: control.state.buffers,
     index: 0,
@@ -54,7 +51,8 @@ export function startInProcess(config: Config, log: Log): InProcess {
     outside,
     inflate,
   });
-  const { gateway, upstream } = assembly;
+  const { gateway, routes, upstream } = assembly;
+  control.onRoutes((data) => routes.replace(data));
   const listener = new Listener({
     hostname: config.listen.hostname,
     port: config.listen.port,

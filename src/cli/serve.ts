@@ -47,24 +47,18 @@ async function serve(config: Config, edge: Edge): Promise<number> {
   const workerCount = config.workers === "auto"
     ? navigator.hardwareConcurrency
     : config.workers;
-  let supervisor: Supervisor<WorkerStart, RoutesData> | undefined;
-  const control = new Control({
-    config,
-    outside,
-    workerCount,
-    publish: (routes) => supervisor?.publish(routes),
-    workerRestarts: () => supervisor?.restartCount ?? 0,
-  });
+  const control = new Control({ config, outside, workerCount });
   control.start();
-  supervisor = new Supervisor({
+  const supervisor = new Supervisor<WorkerStart, RoutesData>({
     count: workerCount,
     clock: outside.clock,
     log: outside.log,
     spawn: spawnWorker,
     start: { config, buffers: control.state.buffers },
     routes: () => control.directory.routes,
-    reclaim: (index) => control.reclaim(index),
+    reclaim: (index) => control.workerDied(index),
   });
+  control.onRoutes((routes) => supervisor.publish(routes));
   let admin: AdminListener | undefined;
   try {
     admin = startAdmin(config, control);

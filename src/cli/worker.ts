@@ -7,6 +7,7 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
+import type { LogFields, LogLevel } from "../core/outside.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 import { Listener } from "../server/listener.ts";
 import type { WorkerCommand, WorkerReport } from "../server/supervisor.ts";
@@ -54,11 +55,9 @@ globalThis.addEventListener("unhandledrejection", (event) => {
   log("error", "worker.unhandled_rejection", { reason: String(event.reason) });
 });
 
-const log = (
-  level: "debug" | "info" | "warn" | "error",
-  event: string,
-  fields = {},
-) => scope.postMessage({ kind: "log", level, event, fields });
+function log(level: LogLevel, event: string, fields: LogFields = {}): void {
+  scope.postMessage({ kind: "log", level, event, fields });
+}
 
 function start(command: Command & { kind: "start" }): void {
   const { config, buffers } = command.start;

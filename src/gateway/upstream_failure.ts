@@ -10,14 +10,14 @@ import { type ErrorCode, GatewayError } from "../core/error.ts";
 import { UpstreamError, type UpstreamErrorKind } from "../upstream/client.ts";
 
 const CODES: Readonly<Record<UpstreamErrorKind, ErrorCode>> = {
-  unreachable: "upstream_unreachable",
-  connect_timeout: "upstream_connect_timeout",
-  first_byte_timeout: "upstream_first_byte_timeout",
-  idle_timeout: "upstream_idle_timeout",
-  reset: "upstream_reset",
-  malformed: "upstream_malformed",
-  aborted: "client_gone",
-  request_body: "request_body_broken",
+  "unreachable": "upstream_unreachable",
+  "connect_timeout": "upstream_connect_timeout",
+  "first_byte_timeout": "upstream_first_byte_timeout",
+  "idle_timeout": "upstream_idle_timeout",
+  "reset": "upstream_reset",
+  "malformed": "upstream_malformed",
+  "aborted": "client_gone",
+  "request_body": "request_body_broken",
 };
 
 /** The error to answer with; anything unexpected is `internal_error`. */

@@ -14,7 +14,7 @@ import type { Watchable } from "./disconnect_watch.ts";
 /** Bytes asked for in one read of a large body: fewest calls measured. */
 const READ_BYTES = 262_144;
 
-const ASCII = /^[\x00-\x7f]*$/;
+const NON_ASCII = /[^ -~]/;
 const encoder = new TextEncoder();
 
 /** One request being served. */
@@ -60,7 +60,7 @@ export class ServedRequest implements ClientRequest, Watchable {
 export function targetOf(method: string, url: string): string {
   const target = cutTarget(method, url);
   // Raw UTF-8 in a path has been decoded; the engine gets its bytes back.
-  return ASCII.test(target) ? target : latin1Text(encoder.encode(target));
+  return NON_ASCII.test(target) ? latin1Text(encoder.encode(target)) : target;
 }
 
 function cutTarget(method: string, url: string): string {

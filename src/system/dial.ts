@@ -5,7 +5,9 @@
  * `Deno.connectTls`, because only so can Nagle's delay be switched off under
  * it, connecting be given up, and the handshake be over when dialing is.
  *
- * Invariant: a dial that fails or is given up leaves nothing open.
+ * Invariant: a dial that fails or is given up leaves nothing open, with one
+ * exception: a TLS handshake that is given up rejects at once, but Deno keeps
+ * its TCP connection until the other side speaks or closes.
  *
  * @module
  */

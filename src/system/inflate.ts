@@ -12,7 +12,7 @@ import {
   createInflate,
   createZstdDecompress,
 } from "node:zlib";
-import type { Inflate, Inflater } from "../gateway/inflate.ts";
+import type { Inflater } from "../gateway/inflate.ts";
 
 /** Size of a decoded piece in bytes: zlib's own default. */
 const PIECE_BYTES = 16_384;
@@ -35,10 +35,10 @@ const CODINGS: Readonly<Record<string, () => ZlibStream>> = {
 };
 
 /** Makes an inflater for a content coding. */
-export const inflate: Inflate = (coding) => {
+export function inflate(coding: string): Inflater | undefined {
   const create = CODINGS[coding];
   return create === undefined ? undefined : new ZlibInflater(create());
-};
+}
 
 /** One zlib stream, fed chunk by chunk. */
 class ZlibInflater implements Inflater {

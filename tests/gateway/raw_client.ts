@@ -1,16 +1,21 @@
 /**
  * A client that sends exactly the bytes it is told to.
  *
+ * Text is latin-1 in both directions, one character a byte, so that what went
+ * over the wire can be compared whatever it is.
+ *
  * Invariant: reading is bounded in time, so a test that waits for what never
  * comes fails instead of hanging.
  *
  * @module
  */
+import { parseReply, type Reply } from "./reply.ts";
 
 /** Milliseconds to wait for an answer, unless told otherwise. */
 const WAIT_MS = 5_000;
 
-const encoder = new TextEncoder();
+/** Longest piece of text made in one call, for the stack's sake. */
+const TEXT_PIECE_BYTES = 8_192;
 
 /** One connection to the gateway. */
 export class RawClient implements Disposable {
@@ -18,7 +23,7 @@ export class RawClient implements Disposable {
   #received = "";
   #isClosed = false;
 
-  private constructor(conn: Deno.TcpConn) {
+  constructor(conn: Deno.TcpConn) {
     this.#conn = conn;
   }
 
@@ -30,9 +35,7 @@ export class RawClient implements Disposable {
 
   /** Sends text as latin-1, or bytes as they are. */
   async send(data: string | Uint8Array): Promise<void> {
-    const bytes = typeof data === "string"
-      ? Uint8Array.from(data, (char) => char.charCodeAt(0))
-      : data;
+    const bytes = typeof data === "string" ? latin1Bytes(data) : data;
     for (let at = 0; at < bytes.length;) {
       at += await this.#conn.write(bytes.subarray(at));
     }
@@ -54,6 +57,30 @@ export class RawClient implements Disposable {
       }
     }
     return this.#received;
+  }
+
+  /**
+   * Reads one answer to its end, or to the end of the connection; what comes
+   * behind it is kept for the next call.
+   */
+  async reply(
+    options: { readonly isHead?: boolean; readonly waitMs?: number } = {},
+  ): Promise<Reply> {
+    const isHead = options.isHead ?? false;
+    for (;;) {
+      const parsed = parseReply(this.#received, isHead);
+      if (parsed?.reply.isWhole === true) {
+        this.#received = this.#received.slice(parsed.end);
+        return parsed.reply;
+      }
+      if (await this.#readMore(options.waitMs ?? WAIT_MS)) continue;
+      if (parsed !== undefined) return parsed.reply;
+      throw new Error(
+        `Cannot read an answer: the connection ended after ${
+          JSON.stringify(this.#received.slice(0, 2_000))
+        }`,
+      );
+    }
   }
 
   /** Reads until the connection ends; resolves to all that came. */
@@ -79,9 +106,7 @@ export class RawClient implements Disposable {
     try {
       const count = await this.#conn.read(buffer);
       if (count === null) return false;
-      for (const byte of buffer.subarray(0, count)) {
-        this.#received += String.fromCharCode(byte);
-      }
+      this.#received += latin1Text(buffer.subarray(0, count));
       return true;
     } catch (error) {
       if (this.#isClosed) {
@@ -100,22 +125,28 @@ export class RawClient implements Disposable {
   }
 }
 
-/** A request with a JSON body, as text; extra header lines without CRLF. */
-export function post(
-  target: string,
-  body: string,
-  headers: readonly string[] = [],
-): string {
-  const lines = [
-    `POST ${target} HTTP/1.1`,
-    "Host: gateway",
-    "Content-Type: application/json",
-    `Content-Length: ${encoder.encode(body).length}`,
-    ...headers,
-  ];
-  const raw = Array.from(
-    encoder.encode(body),
-    (byte) => String.fromCharCode(byte),
-  ).join("");
-  return `${lines.join("\r\n")}\r\n\r\n${raw}`;
+/** Sends one request on a connection of its own and reads the answer. */
+export async function call(
+  port: number,
+  request: string | Uint8Array,
+): Promise<Reply> {
+  using client = await RawClient.connect(port);
+  await client.send(request);
+  const isHead = typeof request === "string" && request.startsWith("HEAD ");
+  return await client.reply({ isHead });
+}
+
+/** Bytes as text, one character each. */
+export function latin1Text(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += TEXT_PIECE_BYTES) {
+    text += String.fromCharCode(...bytes.subarray(at, at + TEXT_PIECE_BYTES));
+  }
+  return text;
+}
+
+function latin1Bytes(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
 }
