@@ -15,12 +15,12 @@ import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
 import { lineLog, writeStderr } from "../system/log.ts";
 import { type Command, EXIT } from "./command.ts";
-import { Control } from "./control.ts";
+import { Control } from "../wiring/control.ts";
 import type { Edge } from "./edge.ts";
 import { CONFIG_FLAGS } from "./flags.ts";
 import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
-import type { WorkerStart } from "./worker.ts";
+import type { WorkerStart } from "../wiring/worker.ts";
 
 /** Milliseconds that running requests get after the first signal. */
 const STOP_MS = 30_000;
@@ -76,7 +76,7 @@ async function serve(config: Config, edge: Edge): Promise<number> {
 }
 
 function spawnWorker(): Worker {
-  return new Worker(new URL("./worker.ts", import.meta.url), {
+  return new Worker(new URL("../wiring/worker.ts", import.meta.url), {
     type: "module",
   });
 }

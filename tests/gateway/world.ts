@@ -3,7 +3,8 @@
  *
  * Invariant: when the body of `withWorld` has run, however it ended, every
  * socket and timer of the world is closed, and everything that requests held
- * has been given back; a test that leaves something in flight fails here.
+ * has been given back; a test that leaves something in flight, or a request
+ * that was not counted exactly once, fails here.
  *
  * @module
  */
@@ -13,32 +14,47 @@ import {
   type EngineOptions,
   startEngine,
 } from "../../bench/engine/engine.ts";
-import { type InProcess, startInProcess } from "../../src/cli/in_process.ts";
+import type { RequestRecord } from "../../bench/engine/request_log.ts";
+import { type InProcess, startInProcess } from "../../src/wiring/in_process.ts";
 import { LOAD_NAMES } from "../../src/cli/load_names.ts";
 import type { Config } from "../../src/config/config.ts";
 import { complaintsText, parseConfig } from "../../src/config/parse.ts";
 import type { LogFields } from "../../src/core/outside.ts";
 
-/** What a world is made of. */
-export interface WorldOptions {
-  /** One entry an engine; ids are `e0`, `e1`, ... */
-  readonly engines: readonly EngineOptions[];
+/** How a gateway is set up besides its addresses. */
+export interface GatewayOptions {
   /** Configuration besides addresses and endpoints. */
   readonly config?: Record<string, unknown>;
   /** Extra settings by endpoint: `weight`, `max_in_flight`. */
   readonly endpoints?: readonly Record<string, unknown>[];
+  /** Endpoints that must be eligible first; all unless given. */
+  readonly readyCount?: number;
 }
 
-/** A running world. */
-export interface World {
+/** What a world is made of. */
+export interface WorldOptions extends GatewayOptions {
+  /** One entry an engine; ids are `e0`, `e1`, ... */
+  readonly engines: readonly EngineOptions[];
+}
+
+/** A running gateway. */
+export interface GatewayWorld {
   readonly url: string;
   readonly port: number;
-  readonly engines: readonly Engine[];
   readonly gateway: InProcess;
   /** Log events so far. */
   readonly events: readonly { event: string; fields: LogFields }[];
   /** The value of one series of the metrics page, 0 if it is not there. */
   metric(series: string): Promise<number>;
+  /** Resolves once nothing is in flight; fails when it takes seconds. */
+  idle(): Promise<void>;
+}
+
+/** A running gateway and its engines. */
+export interface World extends GatewayWorld {
+  readonly engines: readonly Engine[];
+  /** What reached any engine for this target; fails unless it did once. */
+  seen(target: string): RequestRecord;
 }
 
 /** Milliseconds within which everything in flight must be given back. */
@@ -57,31 +73,67 @@ export async function withWorld(
       startEngine({ ...QUICK, id: `e${index}`, ...engine })
     ),
   );
-  const events: { event: string; fields: LogFields }[] = [];
-  const gateway = startInProcess(
-    configOf(options, engines),
-    (_level, event, fields = {}) => events.push({ event, fields }),
-  );
   try {
-    await gateway.ready(engines.length);
-    await body({
-      url: gateway.url,
-      port: Number(new URL(gateway.url).port),
+    await withGateway(
       engines,
-      gateway,
-      events,
-      metric: (series) => metricOf(gateway, series),
-    });
-    await untilIdle(gateway);
+      options,
+      (gateway) =>
+        body({
+          ...gateway,
+          engines,
+          seen: (target) => onlyRecord(engines, target),
+        }),
+    );
   } finally {
-    await gateway.stop();
     for (const engine of engines) await engine.kill();
   }
 }
 
+/** Runs `body` with a gateway in front of whatever listens at `servers`. */
+export async function withGateway(
+  servers: readonly { readonly url: string }[],
+  options: GatewayOptions,
+  body: (world: GatewayWorld) => Promise<void>,
+): Promise<void> {
+  const events: { event: string; fields: LogFields }[] = [];
+  const gateway = startInProcess(
+    configOf(options, servers),
+    (_level, event, fields = {}) => events.push({ event, fields }),
+  );
+  try {
+    await gateway.ready(options.readyCount ?? servers.length);
+    await body({
+      url: gateway.url,
+      port: Number(new URL(gateway.url).port),
+      gateway,
+      events,
+      metric: (series) => metricOf(gateway, series),
+      idle: () => untilIdle(gateway),
+    });
+    await untilIdle(gateway);
+  } finally {
+    await gateway.stop();
+  }
+}
+
+function onlyRecord(
+  engines: readonly Engine[],
+  target: string,
+): RequestRecord {
+  const records = engines.flatMap(({ requests }) => requests)
+    .filter((record) => record.target === target);
+  const [record] = records;
+  if (record === undefined || records.length > 1) {
+    throw new Error(
+      `Cannot tell what reached "${target}": ${records.length} requests did`,
+    );
+  }
+  return record;
+}
+
 /** A configuration that listens on a free loopback port. */
 export function configOf(
-  options: WorldOptions,
+  options: GatewayOptions,
   engines: readonly { readonly url: string }[],
 ): Config {
   const result = parseConfig({
@@ -105,14 +157,37 @@ async function metricOf(gateway: InProcess, series: string): Promise<number> {
   return Number(line?.slice(series.length + 1) ?? 0);
 }
 
-/** Nothing may be in flight once clients have their answers or have left. */
+/** Requests received, and requests counted by their outcome. */
+async function countsOf(
+  gateway: InProcess,
+): Promise<{ readonly received: number; readonly ended: number }> {
+  const page = await gateway.control.metrics.metrics();
+  let ended = 0;
+  for (const [, count] of page.matchAll(/^tryst_requests_total\S* (\d+)$/gm)) {
+    ended += Number(count);
+  }
+  return {
+    received: await metricOf(gateway, "tryst_requests_received_total"),
+    ended,
+  };
+}
+
+/**
+ * Nothing may be in flight once clients have their answers or have left, and
+ * each request has ended once.
+ */
 async function untilIdle(gateway: InProcess): Promise<void> {
   const inFlight = () =>
     gateway.control.endpoints().map(({ id, inFlight }) => `${id}: ${inFlight}`);
   const idle = inFlight().map((line) => line.replace(/\d+$/, "0"));
   const deadline = Date.now() + SETTLE_MS;
-  while (inFlight().join() !== idle.join() && Date.now() < deadline) {
+  for (;;) {
+    const { received, ended } = await countsOf(gateway);
+    const isIdle = inFlight().join() === idle.join() && received === ended;
+    if (isIdle || Date.now() >= deadline) break;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   assertEquals(inFlight(), idle, "something is still in flight");
+  const { received, ended } = await countsOf(gateway);
+  assertEquals(ended, received, "requests ended are not requests received");
 }

@@ -17,6 +17,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ["upstream"],
   ["gateway"],
   ["server", "discovery", "stores", "admin", "system"],
+  ["wiring"],
   ["cli"],
 ];
 
