@@ -154,6 +154,22 @@ test("the next turn finds the conversation in the cache", async () => {
   );
 });
 
+test("a transcript that ends with a block is found to its last byte", async () => {
+  await using engine = await startEngine({ speed: Infinity });
+  // Marks of 8, 7, 13 and 7 bytes and an answer of 199 make 640: ten blocks.
+  const messages = [{ role: "user", content: "x".repeat(406) }];
+  const ask = async () =>
+    JSON.parse(
+      (await post(engine, "/v1/chat/completions", {
+        messages,
+        max_tokens: 50,
+      })).text,
+    );
+  messages.push((await ask()).choices[0].message);
+  messages.push({ role: "user", content: "And then?" });
+  assertEquals((await ask()).usage.prompt_tokens_details.cached_tokens, 160);
+});
+
 test("a response is continued by its id, in its own cache", async () => {
   await using engine = await startEngine({ speed: Infinity });
   const ask = async (fields: Readonly<Record<string, unknown>>) =>

@@ -25,12 +25,24 @@ interface Seen {
   readonly end: "closed" | "reset";
 }
 
+/** A client that waits longer than this waits for ever. */
+const WAIT_MS_MAX = 5000;
+
 /** A connection to an engine. */
 class Wire implements Disposable {
-  readonly conn: Deno.Conn;
+  readonly #conn: Deno.Conn;
+  readonly #deadline: ReturnType<typeof setTimeout>;
+  #isOpen = true;
 
   constructor(conn: Deno.Conn) {
-    this.conn = conn;
+    this.#conn = conn;
+    this.#deadline = setTimeout(() => this.close(), WAIT_MS_MAX);
+  }
+
+  close(): void {
+    clearTimeout(this.#deadline);
+    if (this.#isOpen) this.#conn.close();
+    this.#isOpen = false;
   }
 
   static async open(engine: Engine): Promise<Wire> {
@@ -41,7 +53,7 @@ class Wire implements Disposable {
   async send(text: string): Promise<void> {
     const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
     for (let at = 0; at < bytes.length;) {
-      at += await this.conn.write(bytes.subarray(at));
+      at += await this.#conn.write(bytes.subarray(at));
     }
   }
 
@@ -72,14 +84,14 @@ class Wire implements Disposable {
 
   async #read(): Promise<string | undefined> {
     const buffer = new Uint8Array(65_536);
-    const count = await this.conn.read(buffer);
+    const count = await this.#conn.read(buffer);
     return count === null
       ? undefined
       : String.fromCharCode(...buffer.subarray(0, count));
   }
 
   [Symbol.dispose](): void {
-    this.conn.close();
+    this.close();
   }
 }
 
@@ -165,6 +177,22 @@ test("the record holds the request as it came, in any split", async (t) => {
         false,
       ]);
     });
+  }
+});
+
+test("a head is found wherever the network splits it", async () => {
+  await using engine = await startEngine(INSTANT);
+  const request = "GET /health HTTP/1.1\r\nA: b\r\n\r\n";
+  for (let at = 1; at < request.length; at++) {
+    using wire = await Wire.open(engine);
+    await wire.send(request.slice(0, at));
+    // Two turns of the event loop, so that the engine reads the first part.
+    for (let turn = 0; turn < 2; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    await wire.send(request.slice(at));
+    await wire.readUntil(/\r\n\r\n$/);
+    assertEquals(engine.requests.at(-1)?.headerLines, ["A: b"]);
   }
 });
 
@@ -255,7 +283,7 @@ test("a client that goes frees its slot at once", async (t) => {
       await wire.send(body(stream));
       await engine.until((record) => record.isComplete);
       assertEquals(engine.stats.runningCount, 1);
-      wire.conn.close();
+      wire.close();
       const gone = await engine.until((record) => record.clientClosedEarly);
       assertEquals(gone.answeredAtMs, undefined);
       assertEquals(engine.stats.runningCount, 0);
@@ -272,7 +300,7 @@ test("a client that goes frees its slot at once", async (t) => {
       record.connection === 1 && record.isComplete
     );
     assertEquals(engine.stats.waitingCount, 1);
-    second.conn.close();
+    second.close();
     await engine.until((record) => record.clientClosedEarly);
     assertEquals([engine.stats.runningCount, engine.stats.waitingCount], [
       1,
@@ -428,7 +456,7 @@ test("hang reads the request and answers nothing until the client goes", async (
   const wire = await Wire.open(engine);
   await wire.send(post("/echo", "abc"));
   const record = await engine.until(({ isComplete }) => isComplete);
-  wire.conn.close();
+  wire.close();
   await engine.until(({ clientClosedEarly }) => clientClosedEarly);
   assertEquals(record.answeredAtMs, undefined);
 });
@@ -465,6 +493,11 @@ test("idle connections are closed when told so", async () => {
   engine.faults.closeIdleAfterMs = 1;
   const { end } = await exchange(engine, "");
   assertEquals(end, "closed");
+  // A request is no idleness, however long its answer takes.
+  engine.faults.closeIdleAfterMs = 20;
+  engine.faults.set({ firstByteDelayMs: 60 });
+  const { text } = await exchange(engine, PLAIN);
+  assertStringIncludes(text, '"body":"abc"');
 });
 
 test("stop() lets a running answer finish, kill() does not", async (t) => {
