@@ -109,7 +109,11 @@ const DEFAULT_LOG: RequestLogOptions = {
 
 const UNTIL_WITHIN_MS = 5000;
 
-/** Starts an engine; it listens when the promise resolves. */
+/**
+ * Starts an engine; it listens when the promise resolves.
+ *
+ * @throws {Deno.errors.AddrInUse} when the port or path is taken.
+ */
 export async function startEngine(
   options: EngineOptions = {},
 ): Promise<Engine> {
@@ -129,6 +133,7 @@ export async function startEngine(
     faults,
     log,
   });
+  // Within the promise, so that a port in use rejects it.
   await Promise.resolve(server.listen());
   return {
     id,
