@@ -55,6 +55,7 @@ export class BodyPlan {
   readonly sourcesOf: readonly (readonly RankedSource[])[];
   /** By rank: bits of the paths that a source of a better rank reads. */
   readonly #bitsBelow: readonly number[];
+  #lastModel = { bytes: new Uint8Array(), name: "" };
 
   /** @throws {TypeError} when the sources need too many different paths. */
   constructor(sources: readonly SessionKeySource[]) {
@@ -79,6 +80,14 @@ export class BodyPlan {
   /** Bits of the paths whose value could beat a key of this rank. */
   keyBits(rank: number): number {
     return this.#bitsBelow[Math.min(rank, this.#bitsBelow.length - 1)] ?? 0;
+  }
+
+  /** The name in `bytes`; decoded once while requests ask for one model. */
+  modelName(bytes: Uint8Array): string {
+    const last = this.#lastModel;
+    if (isEqual(last.bytes, bytes)) return last.name;
+    this.#lastModel = { bytes: bytes.slice(), name: UTF8.decode(bytes) };
+    return this.#lastModel.name;
   }
 
   #bitsOfBetter(rank: number): number {
@@ -187,9 +196,15 @@ export class BodySniff {
 
   #takeModel(bytes: Uint8Array): void {
     if (!this.#needsModel || bytes.length > SESSION_KEY_BYTES_MAX) return;
-    this.#model = UTF8.decode(bytes);
+    this.#model = this.#plan.modelName(bytes);
     this.#needsModel = false;
   }
+}
+
+function isEqual(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 /** The group of the sources that read `path`, made when it is missing. */

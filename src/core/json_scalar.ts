@@ -2,45 +2,74 @@
  * Reads JSON numbers and the three literal names, in any split
  * (RFC 8259, sections 3 and 6).
  *
+ * One table holds the grammar of all of them: a scalar costs one look-up a
+ * byte, and a request has several before its messages.
+ *
  * Invariant: numbers are never converted. A session id of twenty digits stays
  * what it is, where a double would round it.
  *
  * @module
  */
-import { isBlankCode } from "./bytes.ts";
 import type { ValueCapture } from "./value_capture.ts";
+import { isBlankCode } from "./bytes.ts";
 
 const COMMA = 0x2c;
 const OBJECT_CLOSE = 0x7d;
-const ZERO_DIGIT = 0x30;
-const NINE_DIGIT = 0x39;
 
-// Where in a number the reader is; a number may end from ZERO on.
-const START = 0;
-const MINUS = 1;
-const DOT = 2;
-const EXPONENT = 3;
-const EXPONENT_SIGN = 4;
-const ZERO = 5;
-const INTEGER = 6;
-const FRACTION = 7;
-const EXPONENT_DIGITS = 8;
-const BROKEN = -1;
+const DIGITS = "0123456789";
+// States of the automaton; the literal names take the numbers from NAMES on.
+const BROKEN = 0;
+const START = 1;
+const MINUS = 2;
+const DOT = 3;
+const EXPONENT = 4;
+const EXPONENT_SIGN = 5;
+const ZERO = 6;
+const INTEGER = 7;
+const FRACTION = 8;
+const EXPONENT_DIGITS = 9;
+const NAMES = 10;
 
-/** The names that are values (RFC 8259, section 3). */
-type Literal = "true" | "false" | "null";
+const NUMBER_EDGES: readonly (readonly [number, string, number])[] = [
+  [START, "-", MINUS],
+  [START, "0", ZERO],
+  [START, "123456789", INTEGER],
+  [MINUS, "0", ZERO],
+  [MINUS, "123456789", INTEGER],
+  [INTEGER, DIGITS, INTEGER],
+  [ZERO, ".", DOT],
+  [INTEGER, ".", DOT],
+  [DOT, DIGITS, FRACTION],
+  [FRACTION, DIGITS, FRACTION],
+  [ZERO, "eE", EXPONENT],
+  [INTEGER, "eE", EXPONENT],
+  [FRACTION, "eE", EXPONENT],
+  [EXPONENT, "+-", EXPONENT_SIGN],
+  [EXPONENT, DIGITS, EXPONENT_DIGITS],
+  [EXPONENT_SIGN, DIGITS, EXPONENT_DIGITS],
+  [EXPONENT_DIGITS, DIGITS, EXPONENT_DIGITS],
+];
 
 /** What a reader has read; `more` until the byte after the scalar is seen. */
-export type ScalarKind = "more" | "broken" | "number" | Literal;
+export type ScalarKind =
+  | "more"
+  | "broken"
+  | "number"
+  | "true"
+  | "false"
+  | "null";
+
+/** What a scalar is that ends in a state; `broken` where it cannot end. */
+const KIND_OF: ScalarKind[] = [];
+/** The next state, by state and byte. */
+const NEXT = automaton();
 
 /** Reads one scalar of an object member at a time. */
 export class ScalarReader {
   readonly #capture: ValueCapture;
-  #kind: ScalarKind = "more";
   #isWanted = false;
-  #literal: Literal | undefined;
-  #count = 0;
-  #number = START;
+  #state = START;
+  #kind: ScalarKind = "more";
 
   /** @param capture Takes the token of a wanted number. */
   constructor(capture: ValueCapture) {
@@ -54,89 +83,52 @@ export class ScalarReader {
 
   /** Starts before the first byte. */
   begin(isWanted: boolean): void {
-    this.#kind = "more";
     this.#isWanted = isWanted;
-    this.#literal = undefined;
-    this.#count = 0;
-    this.#number = START;
+    this.#state = START;
+    this.#kind = "more";
   }
 
   /** Takes bytes up to the one that ends the scalar; returns its index. */
   push(chunk: Uint8Array, at: number): number {
+    let state = this.#state;
     let i = at;
     for (; i < chunk.length; i++) {
       const code = chunk[i] ?? 0;
-      if (code === COMMA || code === OBJECT_CLOSE || isBlankCode(code)) {
-        this.#kind = this.#verdict();
-        return i;
+      const next = NEXT[(state << 8) | code] ?? BROKEN;
+      if (next === BROKEN) {
+        const isEnd = code === COMMA || code === OBJECT_CLOSE ||
+          isBlankCode(code);
+        this.#kind = isEnd ? KIND_OF[state] ?? "broken" : "broken";
+        break;
       }
-      if (!this.#take(code)) {
-        this.#kind = "broken";
-        return i;
-      }
+      state = next;
+    }
+    this.#state = state;
+    const isNumber = state < NAMES;
+    if (this.#isWanted && isNumber && i > at) {
+      this.#capture.run(chunk.subarray(at, i));
     }
     return i;
   }
+}
 
-  #verdict(): ScalarKind {
-    if (this.#literal === undefined) {
-      return this.#number >= ZERO ? "number" : "broken";
+/** Fills `KIND_OF` and builds the table of next states. */
+function automaton(): Uint8Array {
+  const edges = [...NUMBER_EDGES];
+  KIND_OF[ZERO] = KIND_OF[INTEGER] = "number";
+  KIND_OF[FRACTION] = KIND_OF[EXPONENT_DIGITS] = "number";
+  let stateCount = NAMES;
+  for (const name of ["true", "false", "null"] as const) {
+    let from = START;
+    for (const letter of name) {
+      edges.push([from, letter, stateCount]);
+      from = stateCount++;
     }
-    const isWhole = this.#count === this.#literal.length;
-    return isWhole ? this.#literal : "broken";
+    KIND_OF[from] = name;
   }
-
-  #take(code: number): boolean {
-    if (this.#count === 0) this.#literal = literalOf(code);
-    const at = this.#count++;
-    if (this.#literal !== undefined) {
-      return this.#literal.charCodeAt(at) === code;
-    }
-    this.#number = numberStep(this.#number, code);
-    if (this.#number === BROKEN) return false;
-    if (this.#isWanted) this.#capture.byte(code);
-    return true;
+  const next = new Uint8Array(stateCount << 8);
+  for (const [from, codes, to] of edges) {
+    for (const code of codes) next[(from << 8) | code.charCodeAt(0)] = to;
   }
-}
-
-/** The literal name that begins with `code`, if one does. */
-function literalOf(code: number): Literal | undefined {
-  if (code === 0x74) return "true";
-  if (code === 0x66) return "false";
-  return code === 0x6e ? "null" : undefined;
-}
-
-function numberStep(state: number, code: number): number {
-  if (code >= ZERO_DIGIT && code <= NINE_DIGIT) return digitStep(state, code);
-  switch (code) {
-    case 0x2d: // "-"
-      if (state === START) return MINUS;
-      return state === EXPONENT ? EXPONENT_SIGN : BROKEN;
-    case 0x2b: // "+"
-      return state === EXPONENT ? EXPONENT_SIGN : BROKEN;
-    case 0x2e: // "."
-      return state === ZERO || state === INTEGER ? DOT : BROKEN;
-    case 0x45: // "E"
-    case 0x65: // "e"
-      return state >= ZERO && state <= FRACTION ? EXPONENT : BROKEN;
-    default:
-      return BROKEN;
-  }
-}
-
-function digitStep(state: number, code: number): number {
-  switch (state) {
-    case START:
-    case MINUS:
-      return code === ZERO_DIGIT ? ZERO : INTEGER;
-    case ZERO:
-      return BROKEN;
-    case DOT:
-      return FRACTION;
-    case EXPONENT:
-    case EXPONENT_SIGN:
-      return EXPONENT_DIGITS;
-    default:
-      return state;
-  }
+  return next;
 }
