@@ -185,21 +185,28 @@ test("a body is untouched by an attempt that could not connect", () =>
   }));
 
 test("an early refusal is seen and stops the upload", () => {
-  const refusal = "HTTP/1.1 413 Too Large\r\ncontent-length: 3\r\n\r\nbig";
+  const refusal =
+    "HTTP/1.1 413 Too Large\r\ntransfer-encoding: chunked\r\n\r\n";
+  const release = Promise.withResolvers<void>();
   return between(async (peer) => {
     await peer.receive();
-    await peer.send(refusal);
+    await peer.send(`${refusal}3\r\nbig\r\n`);
+    await release.promise;
+    await peer.send("0\r\n\r\n");
     await peer.closed();
   }, async (send, { client }) => {
     const rest = new Endless();
     const exchange = send({ body: { held: [], rest } });
     const response = await exchange.response;
-    assertEquals([response.status, await textOf(response)], [413, "big"]);
-    assertEquals(rest.cancelCount, 1);
+    assertEquals([response.status, rest.cancelCount], [413, 1]);
     const { byteCount } = rest;
     await sleep(20);
     assertEquals(rest.byteCount, byteCount);
+    release.resolve();
+    assertEquals(await textOf(response), "big");
     assertEquals([client.openCount, client.idleCount], [0, 0]);
+    // Deno 2.7 lets go of the socket when the pending write has ended.
+    await sleep(20);
   });
 });
 

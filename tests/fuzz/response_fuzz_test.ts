@@ -3,8 +3,8 @@ import { test } from "../leakproof.ts";
 import { fuzzResponse } from "./response_fuzz.ts";
 import { referenceOutcome } from "./response_reference.ts";
 
-test("the client agrees with the reference on 400 responses", async () => {
-  await fuzzResponse({ seed: 1, cases: 400 });
+test("the client agrees with the reference on 800 responses", async () => {
+  await fuzzResponse({ seed: 1, cases: 800 });
 });
 
 test("referenceOutcome() knows a whole response from a broken one", () => {

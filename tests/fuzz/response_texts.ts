@@ -79,6 +79,7 @@ const EXTENSIONS = [";a", ";a=b", " ;a", ';"q\\""', "\t;x", " ", ";\x01"];
 const BAD_SIZES = ["", "g", "0x1", "-1", "+1", "1_0", "1234567890abc", " 1"];
 const TRAILERS = ["x-sum: 1", "a:", "b:\tc ", " d: e", "f", "g : h", ": i"];
 const DAMAGE = "\r\n \t:;0aA\x00\x7f\xff,".split("");
+const BAD_LINE_ENDS = ["\n", "\r", "", "\r\r\n", "\rx"];
 /** Lengths of bodies: small, around the read buffer, around the bulk one. */
 const BODY_LENGTHS = [0, 1, 2, 3, 17, 200];
 const LARGE_LENGTHS = [16_000, 16_383, 16_384, 16_385, 40_000, 70_000];
@@ -147,12 +148,18 @@ export class ResponseMaker {
     for (let at = 0; at < body.length;) {
       const left = body.length - at;
       const size = 1 + random.below(random.oneIn(2) ? left : Math.min(left, 9));
-      text += `${this.#size(size)}\r\n${body.slice(at, at + size)}\r\n`;
+      text += this.#line(this.#size(size));
+      text += this.#line(body.slice(at, at + size));
       at += size;
     }
-    text += `${this.#size(0)}\r\n`;
-    while (random.oneIn(5)) text += `${random.pick(TRAILERS)}\r\n`;
-    return `${text}\r\n`;
+    text += this.#line(this.#size(0));
+    while (random.oneIn(5)) text += this.#line(random.pick(TRAILERS));
+    return text + this.#line("");
+  }
+
+  #line(text: string): string {
+    const random = this.#random;
+    return text + (random.oneIn(80) ? random.pick(BAD_LINE_ENDS) : "\r\n");
   }
 
   #size(size: number): string {
