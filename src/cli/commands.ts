@@ -7,10 +7,14 @@
  */
 import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
+import { demoCommand } from "./demo.ts";
+import { serveCommand } from "./serve.ts";
 import { versionCommand } from "./version.ts";
 
 /** All commands. */
 export const COMMANDS: readonly Command[] = [
+  serveCommand,
   checkCommand,
+  demoCommand,
   versionCommand,
 ];

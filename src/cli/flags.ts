@@ -36,17 +36,20 @@ export const CONFIG_FLAG: Flag = {
   doc: "Configuration file, YAML or JSON",
 };
 
+/** The address to serve. */
+export const LISTEN_FLAG: Flag = {
+  name: "--listen",
+  value: "HOST:PORT",
+  env: "TRYST_LISTEN",
+  path: "listen",
+  isList: false,
+  doc: "Address that clients connect to",
+};
+
 /** The flags of the commands that read a configuration. */
 export const CONFIG_FLAGS: readonly Flag[] = [
   CONFIG_FLAG,
-  {
-    name: "--listen",
-    value: "HOST:PORT",
-    env: "TRYST_LISTEN",
-    path: "listen",
-    isList: false,
-    doc: "Address that clients connect to",
-  },
+  LISTEN_FLAG,
   {
     name: "--admin",
     value: "HOST:PORT",

@@ -14,6 +14,7 @@ import { Supervisor } from "../server/supervisor.ts";
 import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
 import { lineLog, writeStderr } from "../system/log.ts";
+import { SignalQueue } from "../system/signals.ts";
 import { type Command, EXIT } from "./command.ts";
 import { Control } from "../wiring/control.ts";
 import type { Edge } from "./edge.ts";
@@ -104,33 +105,6 @@ async function untilStopped(
     ]);
   } finally {
     signals.close();
-  }
-}
-
-/** Signals as they come. */
-class SignalQueue {
-  readonly #signals: readonly Deno.Signal[];
-  readonly #listeners = new Map<Deno.Signal, () => void>();
-  #waiting: ((signal: Deno.Signal) => void) | undefined;
-
-  constructor(signals: readonly Deno.Signal[]) {
-    this.#signals = signals;
-    for (const signal of signals) {
-      const listener = () => this.#waiting?.(signal);
-      this.#listeners.set(signal, listener);
-      Deno.addSignalListener(signal, listener);
-    }
-  }
-
-  next(): Promise<Deno.Signal> {
-    return new Promise((resolve) => this.#waiting = resolve);
-  }
-
-  close(): void {
-    for (const signal of this.#signals) {
-      const listener = this.#listeners.get(signal);
-      if (listener !== undefined) Deno.removeSignalListener(signal, listener);
-    }
   }
 }
 

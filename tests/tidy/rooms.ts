@@ -18,6 +18,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ["gateway"],
   ["server", "discovery", "stores", "admin", "system"],
   ["wiring"],
+  ["demo"],
   ["cli"],
 ];
 
@@ -30,13 +31,13 @@ const PURE_NODE_MODULES: ReadonlySet<string> = new Set(["node:crypto"]);
 /** Packages besides `@std/` that edges may use; each is weighed on its own. */
 const EDGE_PACKAGES: ReadonlySet<string> = new Set(["prom-client"]);
 
-/** What `cli` may import from beside `src`, and why. */
-const CLI_OUTSIDE: readonly RegExp[] = [
+/** What a room may import from beside `src`, and why. */
+const OUTSIDE: Readonly<Record<string, RegExp>> = {
   // The demo runs simulated engines.
-  /^bench\/engine\//,
+  demo: /^bench\/engine\//,
   // The version of the program stands there.
-  /^deno\.json$/,
-];
+  cli: /^deno\.json$/,
+};
 
 /** The level of a file, by its path in the project; `undefined` outside. */
 export function levelOf(path: string): number | undefined {
@@ -89,9 +90,7 @@ function bareProblem(path: string, specifier: string): string | undefined {
 function sourceProblem(path: string, target: string): string | undefined {
   const [from, to] = [roomOf(path), roomOf(target)];
   if (from === to && from !== undefined) return undefined;
-  if (from === "cli" && CLI_OUTSIDE.some((outside) => outside.test(target))) {
-    return undefined;
-  }
+  if (OUTSIDE[from ?? ""]?.test(target)) return undefined;
   const [fromLevel, toLevel] = [levelOf(path), levelOf(target)];
   if (fromLevel === undefined) {
     return `Cannot find the room of "${path}" in tests/tidy/rooms.ts`;
