@@ -1,0 +1,22 @@
+/**
+ * What tests cannot ask of the listener of Deno 2.7, each with its reason.
+ *
+ * Invariant: this is the only place where tests make a difference between
+ * versions of Deno; on the target version nothing is let off.
+ *
+ * @module
+ */
+import { serverQuirks } from "../../src/server/deno_versions.ts";
+
+/** What is lacking, by the name that tests use. */
+const LACKING = {
+  rawTarget: "refuses targets with characters that no URI may have",
+  boundedHead: "takes heads of more than 64 KiB",
+  eventBeforeBreak: "drops what was written just before a stream breaks",
+} as const satisfies Readonly<Record<string, string>>;
+
+/** Why the running listener cannot do this; `undefined` when it can. */
+export function lacks(name: keyof typeof LACKING): string | undefined {
+  const { deliversBeforeBreak } = serverQuirks(Deno.version.deno);
+  return deliversBeforeBreak ? undefined : LACKING[name];
+}
