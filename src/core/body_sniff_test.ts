@@ -106,6 +106,16 @@ test("sniff shares a path between sources with and without a filter", () => {
   }
 });
 
+test("sniff gives no filter the digest of an over-long value", () => {
+  const filtered = { ...source("user"), filter: (value: Uint8Array) => value };
+  for (const [length, isFound] of [[8192, true], [8193, false]] as const) {
+    const plan = new BodyPlan([filtered]);
+    const sniffed = new BodySniff(plan, { found: undefined, needModel: false });
+    sniffed.push(encode(JSON.stringify({ user: "x".repeat(length) })));
+    assertEquals(sniffed.found !== undefined, isFound, `${length} bytes`);
+  }
+});
+
 test("sniff takes a source on the model's own member", () => {
   const plan = new BodyPlan([source("model"), source("stream")]);
   const sniffed = new BodySniff(plan, { found: undefined, needModel: true });

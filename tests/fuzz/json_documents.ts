@@ -47,7 +47,7 @@ const NUMBERS = ["0", "-0", "42", "-1.5e+10", "1E5", "0.0", "2e-3"];
 const TOKEN_PARTS = [..."001234567890-+..eEtn"];
 const BLANKS = ["", "", "", " ", "\n", "\t \r\n", "  "];
 /** Long strings have lengths around these, in code units. */
-const LENGTHS = [32, 1024, 1024, 2048, 5000, 8192];
+const LENGTHS = [16, 256, 1024, 1024, 2048, 5000, 8192];
 const MEMBER_COUNT_MAX = 6;
 
 /** Makes documents. */
