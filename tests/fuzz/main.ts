@@ -5,28 +5,33 @@
  *
  * @module
  */
+import { fuzzResponse } from "./response_fuzz.ts";
 import { fuzzScanner } from "./scanner_fuzz.ts";
 
 /** The fuzzers by name; each throws at its first failure. */
 const FUZZERS: Readonly<
-  Record<string, (options: { seed: number; cases: number }) => void>
+  Record<
+    string,
+    (options: { seed: number; cases: number }) => void | Promise<void>
+  >
 > = {
+  response: fuzzResponse,
   scanner: fuzzScanner,
 };
 
 /** Some ten seconds of the slowest fuzzer. */
 const CASES_DEFAULT = 20_000;
 
-if (import.meta.main) main(Deno.args);
+if (import.meta.main) await main(Deno.args);
 
-function main(args: readonly string[]): void {
+async function main(args: readonly string[]): Promise<void> {
   const seed = numberOption(args, "--seed") ?? Date.now() % 1_000_000_007;
   const cases = numberOption(args, "--cases") ?? CASES_DEFAULT;
   const only = option(args, "--only");
   for (const [name, fuzz] of Object.entries(FUZZERS)) {
     if (only !== undefined && only !== name) continue;
     say(`${name}: --seed ${seed} --cases ${cases}`);
-    fuzz({ seed, cases });
+    await fuzz({ seed, cases });
     say(`${name}: passed`);
   }
   if (only !== undefined && !Object.hasOwn(FUZZERS, only)) {
