@@ -27,6 +27,8 @@ export interface GatewayOptions {
   readonly config?: Record<string, unknown>;
   /** Extra settings by endpoint: `weight`, `max_in_flight`. */
   readonly endpoints?: readonly Record<string, unknown>[];
+  /** Leaves the endpoints' ids to their default, the URL. */
+  readonly isNameless?: boolean;
   /** Endpoints that must be eligible first; all unless given. */
   readonly readyCount?: number;
 }
@@ -141,7 +143,7 @@ export function configOf(
     ...options.config,
     endpoints: engines.map(({ url }, index) => ({
       url,
-      id: `e${index}`,
+      ...(options.isNameless === true ? {} : { id: `e${index}` }),
       ...options.endpoints?.[index],
     })),
   }, { names: LOAD_NAMES, overrides: [] });
