@@ -21,7 +21,7 @@ import type { KeyHash } from "./hash.ts";
 import { FIELD, fieldsOf, LAYOUT } from "./session_record.ts";
 
 /**
- * Looks at somebody else's claim before going on untracked: some 50 us, a
+ * Looks at somebody else's claim before going on untracked: some 100 us, a
  * hundred times what an undisturbed claim takes.
  */
 const SPINS_MAX = 2_000;
@@ -111,7 +111,8 @@ function search(
   for (let lane = 0; lane < LAYOUT.bucketRecords; lane++) {
     if (Atomics.load(words, tagA + lane) !== a) continue;
     const tagB = Atomics.load(words, tagA + LAYOUT.bucketRecords + lane);
-    if (tagB === b) return lane;
+    // Tag A again: the record may have changed hands between the two tags.
+    if (tagB === b && Atomics.load(words, tagA + lane) === a) return lane;
     if (tagB === 0) result = CONTESTED;
   }
   return result;
@@ -153,7 +154,8 @@ function enter(
 }
 
 /**
- * Owns a record of a bucket and announces `a` there.
+ * Owns a record of a bucket, free or else the longest idle one, and announces
+ * `a` there.
  *
  * @returns Its lane, `CONTESTED` when another thread was faster, or `ABSENT`
  * when every record is in flight.
@@ -164,20 +166,20 @@ function claim(
   a: number,
   now: number,
 ): number {
-  const lane = laneToClaim(words, first, now);
-  if (lane < 0) return lane;
+  const choice = laneToClaim(words, first, now);
+  if (choice < 0) return choice;
+  const lane = choice & (LAYOUT.bucketRecords - 1);
   const tagA = tagOf(first + lane);
-  const at = fieldsOf(first + lane);
-  const formerA = Atomics.load(words, tagA);
-  const lastUse = Atomics.load(words, at + FIELD.lastUse);
-  if (Atomics.compareExchange(words, at + FIELD.pins, 0, -1) !== 0) {
-    return CONTESTED;
-  }
+  const pinsAt = fieldsOf(first + lane) + FIELD.pins;
+  if (Atomics.compareExchange(words, pinsAt, 0, -1) !== 0) return CONTESTED;
+  // Between the look and the exchange another thread may have published a
+  // session here, or used it: then it must not be evicted as idle or as free.
   if (
-    Atomics.load(words, tagA) !== formerA ||
-    Atomics.load(words, at + FIELD.lastUse) !== lastUse
+    choice === lane
+      ? Atomics.load(words, tagA) !== 0
+      : laneToClaim(words, first, now, lane) !== choice
   ) {
-    Atomics.store(words, at + FIELD.pins, 0);
+    Atomics.store(words, pinsAt, 0);
     return CONTESTED;
   }
   if (Atomics.exchange(words, tagA + LAYOUT.bucketRecords, 0) !== 0) {
@@ -188,21 +190,31 @@ function claim(
   return lane;
 }
 
-/** A free lane, else the longest idle one, else whether to try again. */
-function laneToClaim(words: Int32Array, first: number, now: number): number {
+/**
+ * Chooses a record to claim; the lane that is `owned` counts as idle.
+ *
+ * @returns A free lane, else 8 more than the lane idle for longest, else
+ * whether to try again.
+ */
+function laneToClaim(
+  words: Int32Array,
+  first: number,
+  now: number,
+  owned: number = ABSENT,
+): number {
   const tagA = tagOf(first);
   let oldest: number = ABSENT;
   let oldestTicks = -1;
   for (let lane = 0; lane < LAYOUT.bucketRecords; lane++) {
     const at = fieldsOf(first + lane);
-    const pins = Atomics.load(words, at + FIELD.pins);
+    const pins = lane === owned ? 0 : Atomics.load(words, at + FIELD.pins);
     if (pins < 0 && oldest === ABSENT) oldest = CONTESTED;
     if (pins !== 0) continue;
     if (Atomics.load(words, tagA + lane) === 0) return lane;
     // Clocks of threads may differ by a tick, so an age may be negative.
     const ticks = Math.max(0, now - Atomics.load(words, at + FIELD.lastUse));
     if (ticks > oldestTicks) {
-      oldest = lane;
+      oldest = lane + LAYOUT.bucketRecords;
       oldestTicks = ticks;
     }
   }

@@ -11,12 +11,12 @@ import type { Candidates } from "../core/routing_policy.ts";
 
 /** The indexes 0 to `count` - 1, less those taken. */
 export class Remaining {
-  readonly #indexes: Int32Array;
+  // A plain array: a typed one of this size costs more than the draw.
+  readonly #indexes: number[] = [];
   #count: number;
 
   constructor(count: number) {
-    this.#indexes = new Int32Array(count);
-    for (let index = 1; index < count; index++) this.#indexes[index] = index;
+    for (let index = 0; index < count; index++) this.#indexes.push(index);
     this.#count = count;
   }
 
