@@ -23,9 +23,6 @@ import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
 import type { WorkerStart } from "../wiring/worker.ts";
 
-/** Milliseconds that running requests get after the first signal. */
-const STOP_MS = 30_000;
-
 /** The command. */
 export const serveCommand: Command = {
   name: "serve",
@@ -65,7 +62,7 @@ async function serve(config: Config, edge: Edge): Promise<number> {
     admin = startAdmin(config, control);
     const port = await supervisor.start(config.listen.port);
     sayListening({ config, port, admin, workerCount }, edge);
-    await untilStopped(outside, supervisor);
+    await untilStopped(config, outside, supervisor);
     return EXIT.ok;
   } catch (error) {
     edge.err(`Cannot serve: ${error instanceof Error ? error.message : error}`);
@@ -92,15 +89,18 @@ function startAdmin(config: Config, control: Control): AdminListener {
 
 /** Waits for a signal; ends the workers at once at the second one. */
 async function untilStopped(
+  config: Config,
   outside: Outside,
   supervisor: Supervisor<WorkerStart, RoutesData>,
 ): Promise<void> {
   const signals = new SignalQueue(["SIGINT", "SIGTERM"]);
   try {
     const signal = await signals.next();
-    outside.log("info", "gateway.stopping", { signal, deadline_ms: STOP_MS });
+    const { deadlineMs } = config.stop;
+    const fields = { signal, deadline_ms: deadlineMs };
+    outside.log("info", "gateway.stopping", fields);
     await Promise.race([
-      supervisor.stop(STOP_MS),
+      supervisor.stop(deadlineMs),
       signals.next().then(() => supervisor.stop(0)),
     ]);
   } finally {

@@ -43,13 +43,29 @@ export interface Config {
     /** Load an endpoint may have relative to the mean; at least 1. */
     readonly imbalance: number;
   };
-  readonly limits: { readonly bodyBytes: number };
+  readonly limits: {
+    readonly bodyBytes: number;
+    /** Requests at once, over all workers. */
+    readonly requests: number;
+    /** Bytes of bodies held for sniffing, over all workers. */
+    readonly sniffMemoryBytes: number;
+  };
+  readonly attempts: {
+    /** Most attempts of one request; 1 for no failover. */
+    readonly max: number;
+    /** Further attempts earned by each request; 0 to 1. */
+    readonly budget: number;
+  };
+  /** How long running requests get when the gateway is told to stop. */
+  readonly stop: { readonly deadlineMs: number };
   readonly timeouts: {
     readonly connectMs: number;
     /** `undefined` waits for as long as the client does. */
     readonly firstByteMs: number | undefined;
     /** `undefined` waits for as long as the client does. */
     readonly idleMs: number | undefined;
+    /** Longest wait for the client's body; `undefined` for no limit. */
+    readonly bodyMs: number | undefined;
   };
 }
 

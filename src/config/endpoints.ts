@@ -54,6 +54,13 @@ export const ENDPOINT_FIELDS = {
     doc: "Most requests in flight at once, or none",
     read: parseMaxInFlight,
   },
+  onDisconnect: {
+    path: "on_disconnect",
+    initial: "abort",
+    doc: "What becomes of a request whose client leaves: abort closes the" +
+      " engine's connection, finish lets the engine answer",
+    read: parseOnDisconnect,
+  },
 } satisfies Readonly<Record<string, Field<unknown>>>;
 
 /**
@@ -117,11 +124,16 @@ function readEntry(entry: unknown, spot: Spot): EndpointSpec[] {
   }
   const weight = read(ENDPOINT_FIELDS.weight, ENDPOINT_FIELDS.weight.initial);
   const maxInFlight = read(ENDPOINT_FIELDS.maxInFlight, undefined);
+  const onDisconnect = read<"abort" | "finish">(
+    ENDPOINT_FIELDS.onDisconnect,
+    "abort",
+  );
   return places.map(({ url, ...place }) => ({
     id: id !== undefined && places.length === 1 ? id : url,
     ...place,
     weight,
     maxInFlight,
+    onDisconnect,
   }));
 }
 
@@ -138,6 +150,11 @@ function parseId(value: unknown): string | undefined {
     throw new Refusal("must be 1 to 128 visible ASCII characters");
   }
   return value;
+}
+
+function parseOnDisconnect(value: unknown): "abort" | "finish" {
+  if (value === "abort" || value === "finish") return value;
+  throw new Refusal("must be abort or finish");
 }
 
 function parseMaxInFlight(value: unknown): number | undefined {

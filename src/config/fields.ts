@@ -27,6 +27,17 @@ const SNIFF_WINDOW_BOUNDS = { min: 2 ** 10, max: 2 ** 28 };
 /** A limit under 1 KiB would refuse every chat; 1 TiB is as good as none. */
 const BODY_BOUNDS = { min: 2 ** 10, max: 2 ** 40 };
 
+/** A million requests are more than the ports of one client address. */
+const REQUESTS_BOUNDS = { min: 1, max: 1_000_000 };
+
+/** From one sniff window to what no host spares. */
+const SNIFF_MEMORY_BOUNDS = { min: 2 ** 20, max: 2 ** 36 };
+
+/** More attempts than endpoints of a host make no sense. */
+const ATTEMPTS_BOUNDS = { min: 1, max: 8 };
+
+const SHARE_BOUNDS = { min: 0, max: 1 };
+
 /** Records of a bucket of the session table, which is never split. */
 const BUCKET_RECORDS = 8;
 
@@ -122,6 +133,37 @@ export const FIELDS = {
     doc: "Largest request body, 1KiB to 1024GiB",
     read: (value) => parseSizeBytes(value, BODY_BOUNDS),
   } satisfies Field<number>,
+  requests: {
+    path: "limits.requests",
+    initial: 32_768,
+    doc: "Most requests at once, over all workers, 1 to 1000000",
+    read: (value) => parseInteger(value, REQUESTS_BOUNDS),
+  } satisfies Field<number>,
+  sniffMemory: {
+    path: "limits.sniff_memory",
+    initial: "256MiB",
+    doc: "Memory for bodies whose session key is unknown, over all workers," +
+      " 1MiB to 64GiB",
+    read: (value) => parseSizeBytes(value, SNIFF_MEMORY_BOUNDS),
+  } satisfies Field<number>,
+  attemptsMax: {
+    path: "attempts.max",
+    initial: 2,
+    doc: "Most endpoints that one request is tried on, 1 to 8",
+    read: (value) => parseInteger(value, ATTEMPTS_BOUNDS),
+  } satisfies Field<number>,
+  attemptsBudget: {
+    path: "attempts.budget",
+    initial: 0.2,
+    doc: "Further attempts in relation to requests, 0 to 1",
+    read: (value) => parseNumber(value, SHARE_BOUNDS),
+  } satisfies Field<number>,
+  stopDeadline: {
+    path: "stop.deadline",
+    initial: "30s",
+    doc: "Duration that running requests get when the gateway stops",
+    read: parseDurationMs,
+  },
   connect: {
     path: "timeouts.connect",
     initial: "3s",
@@ -138,6 +180,13 @@ export const FIELDS = {
     path: "timeouts.idle",
     initial: "5m",
     doc: "Longest silence within an answer, a duration or none",
+    read: readDurationOrNone,
+  },
+  bodyProgress: {
+    path: "timeouts.body",
+    initial: "60s",
+    doc: "Longest wait for more of a request body, a duration or none; a body" +
+      " up to 64KiB must come whole within it",
     read: readDurationOrNone,
   },
 } satisfies Readonly<Record<string, Field<unknown>>>;

@@ -137,11 +137,21 @@ function assemble(given: ReadonlyMap<string, Given>, top: Spot): Config {
       policy: read(FIELDS.policy),
       imbalance: read(FIELDS.imbalance),
     },
-    limits: { bodyBytes: read(FIELDS.body) },
+    limits: {
+      bodyBytes: read(FIELDS.body),
+      requests: read(FIELDS.requests),
+      sniffMemoryBytes: read(FIELDS.sniffMemory),
+    },
+    attempts: {
+      max: read(FIELDS.attemptsMax),
+      budget: read(FIELDS.attemptsBudget),
+    },
+    stop: { deadlineMs: read(FIELDS.stopDeadline) },
     timeouts: {
       connectMs: read(FIELDS.connect),
       firstByteMs: read(FIELDS.firstByte),
       idleMs: read(FIELDS.idle),
+      bodyMs: read(FIELDS.bodyProgress),
     },
   };
 }

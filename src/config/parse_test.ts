@@ -152,8 +152,19 @@ test("parseConfig() defaults what is not given", () => {
       fallback: "power_of_two",
     },
     routing: { policy: "rendezvous", imbalance: 1.25 },
-    limits: { bodyBytes: 268_435_456 },
-    timeouts: { connectMs: 3000, firstByteMs: undefined, idleMs: 300_000 },
+    limits: {
+      bodyBytes: 268_435_456,
+      requests: 32_768,
+      sniffMemoryBytes: 268_435_456,
+    },
+    attempts: { max: 2, budget: 0.2 },
+    stop: { deadlineMs: 30_000 },
+    timeouts: {
+      connectMs: 3000,
+      firstByteMs: undefined,
+      idleMs: 300_000,
+      bodyMs: 60_000,
+    },
   };
   for (const document of [undefined, null, {}, { session: null }]) {
     assertEquals(accepted(document), expected);
@@ -170,6 +181,7 @@ test("parseConfig() keeps the names of the contract", () => {
     host: "127.0.0.1:8000",
     weight: 1,
     maxInFlight: 64,
+    onDisconnect: "abort",
   }]);
 });
 

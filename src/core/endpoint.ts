@@ -21,6 +21,11 @@ export interface EndpointSpec {
   readonly weight: number;
   /** Most requests in flight at once, or `undefined` for no limit. */
   readonly maxInFlight: number | undefined;
+  /**
+   * What happens to a request whose client leaves: `abort` closes the engine's
+   * connection at once, `finish` lets an engine that suffers from that answer.
+   */
+  readonly onDisconnect: "abort" | "finish";
 }
 
 /**

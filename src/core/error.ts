@@ -44,6 +44,12 @@ export const ERROR_TABLE = {
     fault: "client",
     message: "No endpoint serves the requested model",
   },
+  body_too_slow: {
+    status: 408,
+    type: "invalid_request_error",
+    fault: "client",
+    message: "The request body made no progress within timeouts.body",
+  },
   body_too_large: {
     status: 413,
     type: "invalid_request_error",
@@ -56,6 +62,13 @@ export const ERROR_TABLE = {
     fault: "gateway",
     retryAfterS: 1,
     message: "Every endpoint is at its limit of requests in flight",
+  },
+  gateway_full: {
+    status: 429,
+    type: "rate_limit_error",
+    fault: "gateway",
+    retryAfterS: 1,
+    message: "The gateway has as many requests as limits.requests allows",
   },
   client_gone: {
     status: 499,
@@ -86,6 +99,13 @@ export const ERROR_TABLE = {
     type: "server_error",
     fault: "upstream",
     message: "The endpoint answered with something that is not HTTP/1.1",
+  },
+  sniff_memory_full: {
+    status: 503,
+    type: "service_unavailable_error",
+    fault: "gateway",
+    retryAfterS: 1,
+    message: "Bodies of other requests fill limits.sniff_memory",
   },
   no_eligible_endpoint: {
     status: 503,

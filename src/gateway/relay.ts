@@ -26,6 +26,8 @@ export interface RelayOptions {
     | undefined;
   /** Turns what the upstream client throws into a row of the error table. */
   readonly asError: (cause: unknown) => GatewayError;
+  /** Whether the body is read to its end when the client has left. */
+  readonly drainsWhenGone: boolean;
   readonly onBytes: (byteCount: number) => void;
   readonly onEnd: (end: RelayEnd) => void;
 }
@@ -42,6 +44,8 @@ export class RelayedBody implements BodySource {
   #isBetweenEvents = true;
   #failure: GatewayError | undefined;
   #hasEnded = false;
+  /** The read under way, so that there is never a second one beside it. */
+  #reading: Promise<Uint8Array | undefined> | undefined;
 
   constructor(body: BodySource, options: RelayOptions) {
     this.length = body.length;
@@ -53,7 +57,8 @@ export class RelayedBody implements BodySource {
     if (this.#failure !== undefined) throw this.#failure;
     let chunk: Uint8Array | undefined;
     try {
-      chunk = await this.#body.read();
+      this.#reading = this.#body.read();
+      chunk = await this.#reading;
     } catch (cause) {
       return this.#break(this.#options.asError(cause));
     }
@@ -68,7 +73,22 @@ export class RelayedBody implements BodySource {
   }
 
   cancel(): void {
-    this.#body.cancel();
+    if (this.#hasEnded) return;
+    if (this.#options.drainsWhenGone) this.#drain();
+    else {
+      this.#body.cancel();
+      this.#end({ kind: "client_gone" });
+    }
+  }
+
+  /** Takes the rest of the answer for nobody; the engine's limits bound it. */
+  async #drain(): Promise<void> {
+    try {
+      await this.#reading;
+      while (await this.#body.read() !== undefined);
+    } catch {
+      // Nobody is left to be told.
+    }
     this.#end({ kind: "client_gone" });
   }
 

@@ -38,6 +38,7 @@ function options(ends: RelayEnd[], isEvents: boolean): RelayOptions {
   return {
     errorEvent: isEvents ? (error) => `data: ${error.code}\n\n` : undefined,
     asError: (cause) => new GatewayError("upstream_reset", { cause }),
+    drainsWhenGone: false,
     onBytes: () => {},
     onEnd: (end) => ends.push(end),
   };

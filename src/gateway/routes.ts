@@ -28,6 +28,8 @@ export interface Target {
   readonly address: Address;
   readonly basePath: string;
   readonly host: string;
+  /** Whether a request goes on to its end when its client has left. */
+  readonly finishes: boolean;
 }
 
 /** The current pools and targets of one gateway. */
@@ -74,6 +76,7 @@ function targetsOf(
       address: spec.address,
       basePath: spec.basePath,
       host: spec.host,
+      finishes: spec.onDisconnect === "finish",
     });
   }
   return targets;

@@ -10,6 +10,7 @@
  * @module
  */
 import type { BodySource } from "../core/body.ts";
+import type { Budget } from "../core/budget.ts";
 import { GatewayError } from "../core/error.ts";
 import type { BodySniff, FoundKey } from "../core/body_sniff.ts";
 import type { KeyPlan } from "../core/key_plan.ts";
@@ -17,6 +18,7 @@ import { headerValue, type RequestHead } from "../core/request.ts";
 import type { UpstreamBody } from "../upstream/client.ts";
 import type { ClientRequest, RequestBody } from "./client_request.ts";
 import type { Inflate, Inflater } from "./inflate.ts";
+import type { ProgressWatch } from "./progress.ts";
 
 /**
  * A body declared this small is taken in one read: reading it by chunks costs
@@ -33,69 +35,75 @@ const DECODED_PER_WINDOW_BYTE = 8;
 /** Bodies of these types hold no JSON at their start. */
 const OPAQUE_TYPE = /^(?:multipart|audio|image|video)\/|^application\/octet-/i;
 
-/** What configuration says about sniffing. */
-export interface SniffLimits {
-  /** Most bytes held while the key is unknown. */
-  readonly windowBytes: number;
-  /** Largest request body accepted. */
-  readonly bodyBytesMax: number;
-}
-
 /** What is known of a request once its body may flow. */
 export interface Sniffed {
   readonly found: FoundKey | undefined;
   readonly model: string | undefined;
   /** What to send: whole, or what was held and the rest to come. */
-  readonly body: UpstreamBody | undefined;
+  body: UpstreamBody | undefined;
   /** Declared length of a body that is still to come. */
   readonly contentLength: number | undefined;
   /** Whether the window filled before the key was known. */
   readonly windowFull: boolean;
   /** Whether the scanner could not read the body. */
   readonly gaveUp: boolean;
+  /** Lets go of the body and its share of the sniff memory. Idempotent. */
+  release(): void;
+}
+
+/** What configuration says about reading bodies. */
+export interface SniffLimits {
+  /** Most bytes held while the key is unknown. */
+  readonly windowBytes: number;
+  /** Largest request body accepted. */
+  readonly bodyBytesMax: number;
+  /** Longest wait for the next bytes of a body; `Infinity` for no limit. */
+  readonly progressMs: number;
+}
+
+/** What a sniffer is made of. */
+export interface SnifferParts {
+  readonly plan: KeyPlan;
+  readonly limits: SniffLimits;
+  readonly inflate: Inflate;
+  readonly budget: Budget;
+  readonly progress: ProgressWatch;
 }
 
 /** Sniffs requests by one plan. */
 export class Sniffer {
-  readonly #plan: KeyPlan;
-  readonly #limits: SniffLimits;
-  readonly #inflate: Inflate;
+  readonly #parts: SnifferParts;
 
-  constructor(plan: KeyPlan, limits: SniffLimits, inflate: Inflate) {
-    this.#plan = plan;
-    this.#limits = limits;
-    this.#inflate = inflate;
+  constructor(parts: SnifferParts) {
+    this.#parts = parts;
   }
 
   /**
    * @param needModel Whether the pool cannot be chosen without the model.
-   * @throws {GatewayError} `body_too_large`, `request_body_broken`.
+   * @throws {GatewayError} `body_too_large`, `body_too_slow`,
+   * `request_body_broken`, `sniff_memory_full`.
    */
   async sniff(request: ClientRequest, needModel: boolean): Promise<Sniffed> {
+    const { limits, plan } = this.#parts;
     const { head, body } = request;
-    const found = this.#plan.fromHead(head);
-    if (body === undefined) return decided(found, undefined, {});
+    const found = plan.fromHead(head);
+    const hold = new Hold(this.#parts.budget);
+    if (body === undefined) return sniffed(hold, found, undefined);
     const { length } = body;
-    if (length !== undefined && length > this.#limits.bodyBytesMax) {
+    if (length !== undefined && length > limits.bodyBytesMax) {
       throw new GatewayError("body_too_large");
     }
     const sniff = this.#bodySniff(head, found, needModel);
-    const coding = contentCoding(head);
-    if (length !== undefined && length <= WHOLE_BODY_BYTES_MAX) {
-      const bytes = await wholeBody(body);
-      if (sniff !== undefined && coding !== undefined) {
-        await this.#scanEncoded(sniff, coding, bytes);
-      } else if (sniff?.push(bytes) === false) sniff.end();
-      return decided(found, sniff, { body: bytes });
+    const task = { hold, found, sniff, coding: contentCoding(head) };
+    try {
+      if (length !== undefined && length <= WHOLE_BODY_BYTES_MAX) {
+        return await this.#sniffWhole(task, body, length);
+      }
+      return await this.#sniffStream(task, body);
+    } catch (error) {
+      hold.release();
+      throw error;
     }
-    const counted = new CountedBody(body, this.#limits.bodyBytesMax);
-    if (sniff === undefined) {
-      return decided(found, undefined, {
-        body: { held: [], rest: counted },
-        contentLength: length,
-      });
-    }
-    return await this.#sniffStream({ counted, sniff, found, coding, length });
   }
 
   /** The sniff of a body that can still change the decision, if it can. */
@@ -104,72 +112,109 @@ export class Sniffer {
     found: FoundKey | undefined,
     needModel: boolean,
   ): BodySniff | undefined {
-    if (!needModel && !this.#plan.bodyMayImprove(found)) return undefined;
+    const { plan } = this.#parts;
+    if (!needModel && !plan.bodyMayImprove(found)) return undefined;
     const type = headerValue(head.headers, "content-type");
     if (type !== undefined && OPAQUE_TYPE.test(type)) return undefined;
-    return this.#plan.createSniff(found, { needModel });
+    return plan.createSniff(found, { needModel });
+  }
+
+  /** Takes a small body in one read. */
+  async #sniffWhole(
+    task: Task,
+    body: RequestBody,
+    length: number,
+  ): Promise<Sniffed> {
+    const { hold, found, sniff, coding } = task;
+    hold.take(length);
+    const bytes = await reading(this.#parts.progress.within(body.whole()));
+    if (sniff !== undefined && coding !== undefined) {
+      const scan = this.#encodedScan(coding, sniff);
+      if (!await scan.push(bytes)) sniff.end();
+      scan.close();
+    } else if (sniff?.push(bytes) === false) sniff.end();
+    return sniffed(hold, found, sniff, { body: bytes });
   }
 
   /** Holds chunks until the sniff is decided, the window full or all read. */
-  async #sniffStream(task: {
-    counted: CountedBody;
-    sniff: BodySniff;
-    found: FoundKey | undefined;
-    coding: string | undefined;
-    length: number | undefined;
-  }): Promise<Sniffed> {
-    const { counted, sniff, found, coding, length } = task;
+  async #sniffStream(task: Task, body: RequestBody): Promise<Sniffed> {
+    const { limits, progress } = this.#parts;
+    const { hold, found, sniff, coding } = task;
+    const { length } = body;
+    const rest = new WatchedBody(body, progress, limits.bodyBytesMax);
     const held: Uint8Array[] = [];
-    let heldBytes = 0;
+    if (sniff === undefined) {
+      return sniffed(hold, found, undefined, {
+        body: { held, rest },
+        contentLength: length,
+      });
+    }
     const scan = coding === undefined
-      ? undefined
-      : new EncodedScan(this.#inflate(coding), sniff, this.#decodedBytesMax());
+      ? sniff
+      : this.#encodedScan(coding, sniff);
     try {
-      while (heldBytes < this.#limits.windowBytes) {
-        const chunk = await readBody(counted);
+      while (!sniff.isDecided && hold.byteCount < limits.windowBytes) {
+        const chunk = await reading(rest.read());
         if (chunk === undefined) {
           sniff.end();
-          return decided(found, sniff, {
+          return sniffed(hold, found, sniff, {
             body: { held, rest: EMPTY_BODY },
-            contentLength: heldBytes,
+            contentLength: hold.byteCount,
           });
         }
+        hold.take(chunk.length);
         held.push(chunk);
-        heldBytes += chunk.length;
-        const isDecided = scan === undefined
-          ? sniff.push(chunk)
-          : await scan.push(chunk);
-        if (isDecided) break;
+        if (await scan.push(chunk)) break;
       }
+    } catch (error) {
+      body.cancel();
+      throw error;
     } finally {
-      scan?.close();
+      if (scan instanceof EncodedScan) scan.close();
     }
-    return decided(found, sniff, {
-      body: { held, rest: counted },
+    return sniffed(hold, found, sniff, {
+      body: { held, rest },
       contentLength: length,
-      windowFull: heldBytes >= this.#limits.windowBytes && !sniff.isDecided,
+      windowFull: hold.byteCount >= limits.windowBytes && !sniff.isDecided,
     });
   }
 
-  async #scanEncoded(
-    sniff: BodySniff,
-    coding: string,
-    bytes: Uint8Array,
-  ): Promise<void> {
-    const scan = new EncodedScan(
-      this.#inflate(coding),
-      sniff,
-      this.#decodedBytesMax(),
-    );
-    try {
-      if (!await scan.push(bytes)) sniff.end();
-    } finally {
-      scan.close();
-    }
+  #encodedScan(coding: string, sniff: BodySniff): EncodedScan {
+    const { inflate, limits } = this.#parts;
+    const bytesMax = limits.windowBytes * DECODED_PER_WINDOW_BYTE;
+    return new EncodedScan(inflate(coding), sniff, bytesMax);
+  }
+}
+
+/** A sniff under way. */
+interface Task {
+  readonly hold: Hold;
+  readonly found: FoundKey | undefined;
+  readonly sniff: BodySniff | undefined;
+  readonly coding: string | undefined;
+}
+
+/** What one request holds of the sniff memory of all. */
+class Hold {
+  readonly #budget: Budget;
+  #units = 0;
+  byteCount = 0;
+
+  constructor(budget: Budget) {
+    this.#budget = budget;
   }
 
-  #decodedBytesMax(): number {
-    return this.#limits.windowBytes * DECODED_PER_WINDOW_BYTE;
+  /** @throws {GatewayError} `sniff_memory_full`. */
+  take(byteCount: number): void {
+    const units = this.#budget.takeSniff(byteCount, this.byteCount);
+    if (units < 0) throw new GatewayError("sniff_memory_full");
+    this.#units += units;
+    this.byteCount += byteCount;
+  }
+
+  release(): void {
+    this.#budget.giveSniff(this.#units);
+    this.#units = 0;
   }
 }
 
@@ -219,20 +264,22 @@ class EncodedScan {
   }
 }
 
-/** Counts a body as it flows and breaks it off beyond the limit. */
-class CountedBody implements BodySource {
+/** Watches a body as it flows: its size and its client's progress. */
+class WatchedBody implements BodySource {
   readonly length: number | undefined;
   readonly #body: RequestBody;
+  readonly #progress: ProgressWatch;
   #bytesLeft: number;
 
-  constructor(body: RequestBody, bytesMax: number) {
+  constructor(body: RequestBody, progress: ProgressWatch, bytesMax: number) {
     this.length = body.length;
     this.#body = body;
+    this.#progress = progress;
     this.#bytesLeft = bytesMax;
   }
 
   async read(spare?: Uint8Array): Promise<Uint8Array | undefined> {
-    const chunk = await this.#body.read(spare);
+    const chunk = await this.#progress.within(this.#body.read(spare));
     if (chunk === undefined) return undefined;
     this.#bytesLeft -= chunk.length;
     if (this.#bytesLeft < 0) {
@@ -254,31 +301,25 @@ function contentCoding(head: RequestHead): string | undefined {
   return coding === "" || coding === "identity" ? undefined : coding;
 }
 
-async function wholeBody(body: RequestBody): Promise<Uint8Array> {
+/** A read whose failure is the client's. */
+async function reading<T>(read: Promise<T>): Promise<T> {
   try {
-    return await body.whole();
-  } catch (cause) {
-    throw new GatewayError("request_body_broken", { cause });
-  }
-}
-
-async function readBody(body: BodySource): Promise<Uint8Array | undefined> {
-  try {
-    return await body.read();
+    return await read;
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause;
     throw new GatewayError("request_body_broken", { cause });
   }
 }
 
-function decided(
+function sniffed(
+  hold: Hold,
   found: FoundKey | undefined,
   sniff: BodySniff | undefined,
   rest: {
     body?: UpstreamBody;
     contentLength?: number | undefined;
     windowFull?: boolean;
-  },
+  } = {},
 ): Sniffed {
   return {
     found: sniff?.found ?? found,
@@ -287,5 +328,9 @@ function decided(
     contentLength: rest.contentLength,
     windowFull: rest.windowFull ?? false,
     gaveUp: sniff?.gaveUp ?? false,
+    release() {
+      this.body = undefined;
+      hold.release();
+    },
   };
 }

@@ -12,6 +12,7 @@ import { Ledger } from "../core/ledger.ts";
 import type { Outside } from "../core/outside.ts";
 import { Placement } from "../core/placement.ts";
 import { Register } from "../core/plugin.ts";
+import { RetryBudget } from "../core/retry_budget.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { Inflate } from "../gateway/inflate.ts";
 import { Routes, type RoutesData } from "../gateway/routes.ts";
@@ -20,6 +21,7 @@ import * as policies from "../policies/mod.ts";
 import { UpstreamClient } from "../upstream/client.ts";
 import {
   attachSharedState,
+  budgetOf,
   keyPlanOf,
   type SharedBuffers,
 } from "./shared_state.ts";
@@ -41,6 +43,8 @@ export interface Assembly {
   readonly routes: Routes;
   readonly upstream: UpstreamClient;
 }
+
+const NO_SIGNALS = { answered: () => {}, failed: () => {} };
 
 /** Puts a gateway together. */
 export function assembleGateway(parts: AssemblyParts): Assembly {
@@ -68,7 +72,12 @@ export function assembleGateway(parts: AssemblyParts): Assembly {
     limits: {
       windowBytes: config.session.sniffWindowBytes,
       bodyBytesMax: config.limits.bodyBytes,
+      progressMs: config.timeouts.bodyMs ?? Infinity,
     },
+    budget: budgetOf(config, buffers, index),
+    signals: NO_SIGNALS,
+    retries: new RetryBudget(config.attempts.budget),
+    attemptsMax: config.attempts.max,
     traffic: new Traffic(state.counters.layout, state.counters.row(index)),
   });
   return { gateway, routes, upstream };

@@ -18,7 +18,11 @@ import { Directory } from "../discovery/directory.ts";
 import { ModelWatch } from "../discovery/model_watch.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 import { UpstreamClient } from "../upstream/client.ts";
-import { createSharedState, type SharedState } from "./shared_state.ts";
+import {
+  budgetOf,
+  createSharedState,
+  type SharedState,
+} from "./shared_state.ts";
 
 /** An engine lists its models at once or is not well: milliseconds. */
 const MODELS_ANSWER_MS = 5_000;
@@ -102,6 +106,7 @@ export class Control {
     const { sessions, endpoints, buffers } = this.state;
     const nowMs = this.#parts.outside.clock.nowMs();
     new Ledger(buffers.ledgers[index]).reclaim(sessions, endpoints, nowMs);
+    budgetOf(this.#parts.config, buffers, index).reclaim();
   }
 
   /** Every listed endpoint as it is now. */

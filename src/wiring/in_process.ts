@@ -62,6 +62,7 @@ export function startInProcess(config: Config, log: Log): InProcess {
   async function stop(): Promise<void> {
     control.stop();
     await listener.stop(STOP_MS);
+    gateway.close();
     upstream.close();
   }
   return {

@@ -7,6 +7,7 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
+import { Budget } from "../core/budget.ts";
 import type { CounterLayout } from "../core/counters.ts";
 import { Counters } from "../core/counters.ts";
 import { EndpointTable } from "../core/endpoint_table.ts";
@@ -21,6 +22,7 @@ export interface SharedBuffers {
   readonly sessions: SharedArrayBuffer;
   readonly endpoints: SharedArrayBuffer;
   readonly counters: SharedArrayBuffer;
+  readonly budget: SharedArrayBuffer;
   /** One a worker, by its index. */
   readonly ledgers: readonly SharedArrayBuffer[];
 }
@@ -52,6 +54,7 @@ export function createSharedState(
     sessions: sessions.buffer,
     endpoints: new EndpointTable().buffer,
     counters,
+    budget: new SharedArrayBuffer(Budget.bytesFor(workerCount)),
     ledgers: Array.from({ length: workerCount }, () => new Ledger().buffer),
   });
 }
@@ -67,6 +70,18 @@ export function attachSharedState(
     endpoints: new EndpointTable(buffers.endpoints),
     counters: new Counters(layoutOf(config), buffers.counters),
   };
+}
+
+/** The budgets as one worker sees them. */
+export function budgetOf(
+  config: Config,
+  buffers: SharedBuffers,
+  index: number,
+): Budget {
+  return new Budget(buffers.budget, index, {
+    requests: config.limits.requests,
+    sniffBytes: config.limits.sniffMemoryBytes,
+  });
 }
 
 /** The configured session-key sources, compiled. */

@@ -90,6 +90,7 @@ function start(command: Command & { kind: "start" }): void {
 
 async function stop(deadlineMs: number): Promise<void> {
   await listener?.stop(deadlineMs);
+  assembly?.gateway.close();
   assembly?.upstream.close();
   scope.postMessage({ kind: "stopped" });
 }
