@@ -12,6 +12,7 @@ import { serverQuirks } from "../../src/server/deno_versions.ts";
 const LACKING = {
   rawTarget: "refuses targets with characters that no URI may have",
   boundedHead: "takes heads of more than 64 KiB",
+  fieldOrder: "puts header fields in an order of its own and adds some",
   eventBeforeBreak: "drops what was written just before a stream breaks",
 } as const satisfies Readonly<Record<string, string>>;
 

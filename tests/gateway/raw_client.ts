@@ -64,7 +64,12 @@ export class RawClient implements Disposable {
    * behind it is kept for the next call.
    */
   async reply(
-    options: { readonly isHead?: boolean; readonly waitMs?: number } = {},
+    options: {
+      readonly isHead?: boolean;
+      readonly waitMs?: number;
+      /** Called whenever some of it has come. */
+      readonly onBytes?: () => void;
+    } = {},
   ): Promise<Reply> {
     const isHead = options.isHead ?? false;
     for (;;) {
@@ -73,7 +78,10 @@ export class RawClient implements Disposable {
         this.#received = this.#received.slice(parsed.end);
         return parsed.reply;
       }
-      if (await this.#readMore(options.waitMs ?? WAIT_MS)) continue;
+      if (await this.#readMore(options.waitMs ?? WAIT_MS)) {
+        options.onBytes?.();
+        continue;
+      }
       if (parsed !== undefined) return parsed.reply;
       throw new Error(
         `Cannot read an answer: the connection ended after ${

@@ -18,6 +18,8 @@ export interface Reply {
   readonly body: string;
   /** Whether the end that the framing states has come. */
   readonly isWhole: boolean;
+  /** All of it, interim answers included, as it came. */
+  readonly raw: string;
 }
 
 /** A body as far as it came. */
@@ -48,7 +50,9 @@ export function parseReply(
   const bodyAt = headEnd + 4;
   if (status < 200) {
     const next = parseReply(text.slice(bodyAt), isHead);
-    return next && { reply: next.reply, end: next.end + bodyAt };
+    if (next === undefined) return undefined;
+    const raw = text.slice(0, bodyAt) + next.reply.raw;
+    return { reply: { ...next.reply, raw }, end: next.end + bodyAt };
   }
   const headers = new Map<string, string>();
   const headerLines = lines.map((line) => {
@@ -63,7 +67,14 @@ export function parseReply(
     : readBody(text, bodyAt, headers);
   const isWhole = end !== undefined;
   return {
-    reply: { status, headerLines, headers, body, isWhole },
+    reply: {
+      status,
+      headerLines,
+      headers,
+      body,
+      isWhole,
+      raw: text.slice(0, end),
+    },
     end: end ?? text.length,
   };
 }

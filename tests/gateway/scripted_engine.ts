@@ -1,5 +1,5 @@
 /**
- * A gateway in front of one engine that a test plays by hand, byte by byte.
+ * A gateway in front of engines that a test plays by hand, byte by byte.
  *
  * The gateway's own question for the list of models is answered here, so that
  * a script sees the requests of clients only.
@@ -16,33 +16,70 @@ import {
   withGateway,
 } from "./world.ts";
 
-/** Without a list of models an endpoint serves every model. */
-const NO_MODELS = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
-
 /** What an engine does with one request, given as it came. */
 export type Script = (peer: Peer, request: string) => Promise<void>;
+
+/** How the engines are set up besides their script. */
+export interface ScriptOptions extends GatewayOptions {
+  /** Models by engine; one engine that lists none unless given. */
+  readonly models?: readonly (readonly string[])[];
+  /**
+   * Whether engines are there: all the time unless given, only until the
+   * gateway has seen them, or never.
+   */
+  readonly presence?: "stays" | "leaves" | "never";
+}
 
 /** A script that answers each request with the same text or bytes. */
 export function always(answer: string | Uint8Array): Script {
   return (peer) => peer.send(answer);
 }
 
-/** Runs `body` with a gateway in front of an engine that follows `script`. */
+/** Runs `body` with a gateway in front of engines that follow `script`. */
 export async function withScript(
   script: Script,
   body: (world: GatewayWorld) => Promise<void>,
-  options: GatewayOptions = {},
+  options: ScriptOptions = {},
 ): Promise<void> {
-  await using server = new ScriptedServer(async (peer) => {
+  const { models = [[]], presence = "stays" } = options;
+  const servers = models.map((list) => serve(script, modelsAnswer(list)));
+  const urls = servers.map(({ address }) => ({ url: urlOf(address) }));
+  const close = async () => {
+    for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
+  };
+  try {
+    if (presence === "never") await close();
+    const readyCount = presence === "never" ? 0 : urls.length;
+    await withGateway(urls, { ...options, readyCount }, async (world) => {
+      if (presence === "leaves") await close();
+      await body(world);
+    });
+  } finally {
+    await close();
+  }
+}
+
+function serve(script: Script, models: string): ScriptedServer {
+  return new ScriptedServer(async (peer) => {
     for (;;) {
       const request = await peer.request();
       if (request === "") return;
-      if (request.startsWith("GET /v1/models ")) await peer.send(NO_MODELS);
+      if (request.startsWith("GET /v1/models ")) await peer.send(models);
       else await script(peer, request);
     }
   });
-  const { address } = server;
+}
+
+/** Without a list of models an endpoint serves every model. */
+function modelsAnswer(models: readonly string[]): string {
+  if (models.length === 0) {
+    return "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+  }
+  const body = JSON.stringify({ data: models.map((id) => ({ id })) });
+  return `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+function urlOf(address: ScriptedServer["address"]): string {
   if (address.kind !== "tcp") throw new Error("Cannot reach a unix socket");
-  const url = `http://127.0.0.1:${address.port}`;
-  await withGateway([{ url }], options, body);
+  return `http://${address.hostname}:${address.port}`;
 }

@@ -1,0 +1,119 @@
+/**
+ * Plays an exchange over real sockets: a scripted engine, the gateway in this
+ * process, and a client that sends bytes.
+ *
+ * Settings of an exchange: `@config` (JSON, merged into the configuration),
+ * `@models` (one engine a value, each listing that model), `@engine leaves` or
+ * `@engine never` (see `ScriptOptions.presence`), and `@busy` (the only
+ * endpoint is at its limit of one request when the client's comes).
+ *
+ * Invariant: the inputs are the file's bytes; the outputs are what went over
+ * the wire, masked.
+ *
+ * @module
+ */
+import type { Peer } from "../scripted_server.ts";
+import { RawClient } from "../gateway/raw_client.ts";
+import { bare } from "../gateway/requests.ts";
+import { type ScriptOptions, withScript } from "../gateway/scripted_engine.ts";
+import type { Exchange } from "./exchange_file.ts";
+import { masked } from "./masks.ts";
+
+/** Milliseconds that an engine waits for the client to see its bytes. */
+const SEEN_WAIT_MS = 250;
+
+/** Where `@busy` holds its request. */
+const HELD_TARGET = "/held";
+
+const SETTINGS: readonly string[] = ["config", "models", "engine", "busy"];
+
+/** The exchange as it went: the same inputs with the outputs of this run. */
+export async function playExchange(exchange: Exchange): Promise<Exchange> {
+  const seen = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  let toUpstream: string | undefined;
+  let played: Exchange | undefined;
+  await withScript(
+    async (peer, request) => {
+      if (request.startsWith(`GET ${HELD_TARGET} `)) {
+        held.resolve();
+        return;
+      }
+      toUpstream = masked(request);
+      await answer(peer, exchange, seen.promise);
+    },
+    async ({ port }) => {
+      using holder = await RawClient.connect(port);
+      if (exchange.settings.has("busy")) {
+        await holder.send(bare("GET", HELD_TARGET));
+        await held.promise;
+      }
+      using client = await RawClient.connect(port);
+      await client.send(exchange.fromClient);
+      const isHead = exchange.fromClient.startsWith("HEAD ");
+      const { raw, isWhole } = await client.reply({
+        isHead,
+        onBytes: seen.resolve,
+      });
+      played = {
+        ...exchange,
+        toUpstream,
+        toClient: masked(raw),
+        isCutOff: !isWhole,
+      };
+    },
+    optionsOf(exchange),
+  );
+  if (played === undefined) throw new Error("Cannot have played nothing");
+  return played;
+}
+
+/** Sends the engine's bytes; goes on only once the client has seen some. */
+async function answer(
+  peer: Peer,
+  exchange: Exchange,
+  seen: Promise<void>,
+): Promise<void> {
+  const { fromUpstream = "", laterUpstream, upstreamCloses } = exchange;
+  await peer.send(bytesOf(fromUpstream));
+  if (laterUpstream !== undefined) {
+    await orWaited(seen);
+    await peer.send(bytesOf(laterUpstream));
+  }
+  if (!upstreamCloses) return;
+  if (fromUpstream !== "") await orWaited(seen);
+  peer.close();
+}
+
+function bytesOf(text: string): Uint8Array {
+  return Uint8Array.from(text, (char) => char.charCodeAt(0));
+}
+
+/** Some bytes are not to be seen before the end, so the wait has a limit. */
+async function orWaited(seen: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const waited = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, SEEN_WAIT_MS);
+  });
+  await Promise.race([seen, waited]);
+  clearTimeout(timer);
+}
+
+function optionsOf({ settings }: Exchange): ScriptOptions {
+  for (const name of settings.keys()) {
+    if (!SETTINGS.includes(name)) {
+      throw new Error(`Cannot play the setting "${name}"`);
+    }
+  }
+  const models = settings.get("models")?.split(" ").map((model) => [model]);
+  const presence = settings.get("engine");
+  if (
+    presence !== undefined && presence !== "leaves" && presence !== "never"
+  ) throw new Error(`Cannot play the engine's presence "${presence}"`);
+  return {
+    config: JSON.parse(settings.get("config") ?? "{}"),
+    ...(models === undefined ? {} : { models }),
+    ...(presence === undefined ? {} : { presence }),
+    ...(settings.has("busy") ? { endpoints: [{ max_in_flight: 1 }] } : {}),
+  };
+}
