@@ -19,10 +19,10 @@ import { Routes, type RoutesData } from "../gateway/routes.ts";
 import { Traffic } from "../gateway/traffic.ts";
 import * as policies from "../policies/mod.ts";
 import { UpstreamClient } from "../upstream/client.ts";
+import { keyPlanOf } from "./configured_keys.ts";
 import {
   attachSharedState,
   budgetOf,
-  keyPlanOf,
   type SharedBuffers,
 } from "./shared_state.ts";
 
@@ -40,6 +40,7 @@ export interface AssemblyParts {
 /** A gateway and what its owner needs of it. */
 export interface Assembly {
   readonly gateway: Gateway;
+  readonly placement: Placement;
   readonly routes: Routes;
   readonly upstream: UpstreamClient;
 }
@@ -80,7 +81,7 @@ export function assembleGateway(parts: AssemblyParts): Assembly {
     attemptsMax: config.attempts.max,
     traffic: new Traffic(state.counters.layout, state.counters.row(index)),
   });
-  return { gateway, routes, upstream };
+  return { gateway, placement, routes, upstream };
 }
 
 function upstreamOf(config: Config, outside: Outside): UpstreamClient {
