@@ -97,7 +97,7 @@ async function untilStopped(
   try {
     const signal = await signals.next();
     const { deadlineMs } = config.stop;
-    const fields = { signal, deadline_ms: deadlineMs };
+    const fields = { signal, "deadline_ms": deadlineMs };
     outside.log("info", "gateway.stopping", fields);
     await Promise.race([
       supervisor.stop(deadlineMs),

@@ -9,7 +9,6 @@
  *
  * @module
  */
-import type { BodySource } from "../core/body.ts";
 import type { Budget } from "../core/budget.ts";
 import { GatewayError } from "../core/error.ts";
 import type { BodySniff, FoundKey } from "../core/body_sniff.ts";
@@ -17,8 +16,10 @@ import type { KeyPlan } from "../core/key_plan.ts";
 import { headerValue, type RequestHead } from "../core/request.ts";
 import type { UpstreamBody } from "../upstream/client.ts";
 import type { ClientRequest, RequestBody } from "./client_request.ts";
-import type { Inflate, Inflater } from "./inflate.ts";
+import { contentCoding, EncodedScan } from "./encoded_scan.ts";
+import type { Inflate } from "./inflate.ts";
 import type { ProgressWatch } from "./progress.ts";
+import { EMPTY_BODY, WatchedBody } from "./watched_body.ts";
 
 /**
  * A body declared this small is taken in one read: reading it by chunks costs
@@ -216,89 +217,6 @@ class Hold {
     this.#budget.giveSniff(this.#units);
     this.#units = 0;
   }
-}
-
-/** A body that has ended. */
-const EMPTY_BODY: BodySource = {
-  length: 0,
-  read: () => Promise.resolve(undefined),
-  cancel: () => {},
-};
-
-/** Feeds decoded bytes to a sniff, up to a bound. */
-class EncodedScan {
-  readonly #inflater: Inflater | undefined;
-  readonly #sniff: BodySniff;
-  #bytesLeft: number;
-  #isDone: boolean;
-
-  constructor(
-    inflater: Inflater | undefined,
-    sniff: BodySniff,
-    bytesMax: number,
-  ) {
-    this.#inflater = inflater;
-    this.#sniff = sniff;
-    this.#bytesLeft = bytesMax;
-    this.#isDone = inflater === undefined;
-  }
-
-  /** Whether nothing more can be learned from this body. */
-  async push(chunk: Uint8Array): Promise<boolean> {
-    if (this.#isDone) return true;
-    try {
-      await this.#inflater?.push(chunk, (piece) => {
-        this.#bytesLeft -= piece.length;
-        this.#isDone = this.#sniff.push(piece) || this.#bytesLeft <= 0;
-        return this.#isDone;
-      });
-    } catch {
-      // Not what its Content-Encoding says: the engine may judge that.
-      this.#isDone = true;
-    }
-    return this.#isDone;
-  }
-
-  close(): void {
-    this.#inflater?.close();
-  }
-}
-
-/** Watches a body as it flows: its size and its client's progress. */
-class WatchedBody implements BodySource {
-  readonly length: number | undefined;
-  readonly #body: RequestBody;
-  readonly #progress: ProgressWatch;
-  #bytesLeft: number;
-
-  constructor(body: RequestBody, progress: ProgressWatch, bytesMax: number) {
-    this.length = body.length;
-    this.#body = body;
-    this.#progress = progress;
-    this.#bytesLeft = bytesMax;
-  }
-
-  async read(spare?: Uint8Array): Promise<Uint8Array | undefined> {
-    const chunk = await this.#progress.within(this.#body.read(spare));
-    if (chunk === undefined) return undefined;
-    this.#bytesLeft -= chunk.length;
-    if (this.#bytesLeft < 0) {
-      this.#body.cancel();
-      throw new GatewayError("body_too_large");
-    }
-    return chunk;
-  }
-
-  cancel(): void {
-    this.#body.cancel();
-  }
-}
-
-/** The request's content coding; `undefined` for none. */
-function contentCoding(head: RequestHead): string | undefined {
-  const value = headerValue(head.headers, "content-encoding");
-  const coding = value?.trim().toLowerCase();
-  return coding === "" || coding === "identity" ? undefined : coding;
 }
 
 /** A read whose failure is the client's. */

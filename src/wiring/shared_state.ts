@@ -11,11 +11,10 @@ import { Budget } from "../core/budget.ts";
 import type { CounterLayout } from "../core/counters.ts";
 import { Counters } from "../core/counters.ts";
 import { EndpointTable } from "../core/endpoint_table.ts";
-import { KeyPlan } from "../core/key_plan.ts";
 import { Ledger } from "../core/ledger.ts";
 import { SessionTable } from "../core/session_table.ts";
 import { trafficLayout } from "../gateway/traffic.ts";
-import { parseSource } from "../session_keys/parse.ts";
+import { keyPlanOf } from "./configured_keys.ts";
 
 /** Buffers that can be posted to a thread. */
 export interface SharedBuffers {
@@ -82,11 +81,6 @@ export function budgetOf(
     requests: config.limits.requests,
     sniffBytes: config.limits.sniffMemoryBytes,
   });
-}
-
-/** The configured session-key sources, compiled. */
-export function keyPlanOf(config: Config): KeyPlan {
-  return new KeyPlan(config.session.keys.map(parseSource));
 }
 
 function layoutOf(config: Config): CounterLayout {
