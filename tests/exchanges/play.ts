@@ -2,10 +2,14 @@
  * Plays an exchange over real sockets: a scripted engine, the gateway in this
  * process, and a client that sends bytes.
  *
- * Settings of an exchange: `@config` (JSON, merged into the configuration),
- * `@models` (one engine a value, each listing that model), `@engine leaves` or
- * `@engine never` (see `ScriptOptions.presence`), and `@busy` (the only
- * endpoint is at its limit of one request when the client's comes).
+ * Settings of an exchange:
+ *
+ * - `@config` and `@endpoint` (JSON): configuration of the gateway, and of its
+ *   endpoint;
+ * - `@models a b`: one engine for each model listed;
+ * - `@engine leaves` or `never`: see `ScriptOptions.presence`;
+ * - `@busy`: a request is in flight at the engine when the client's comes;
+ * - `@uploads N`: the gateway waits for N small bodies when the client's comes.
  *
  * Invariant: the inputs are the file's bytes; the outputs are what went over
  * the wire, masked.
@@ -16,16 +20,30 @@ import type { Peer } from "../scripted_server.ts";
 import { RawClient } from "../gateway/raw_client.ts";
 import { bare } from "../gateway/requests.ts";
 import { type ScriptOptions, withScript } from "../gateway/scripted_engine.ts";
+import type { GatewayWorld } from "../gateway/world.ts";
 import type { Exchange } from "./exchange_file.ts";
 import { masked } from "./masks.ts";
 
 /** Milliseconds that an engine waits for the client to see its bytes. */
 const SEEN_WAIT_MS = 250;
 
+/** Looks for what has to be known first, 5 ms apart: a second at most. */
+const LOOKS_MAX = 200;
+
 /** Where `@busy` holds its request. */
 const HELD_TARGET = "/held";
 
-const SETTINGS: readonly string[] = ["config", "models", "engine", "busy"];
+/** An announced body of `@uploads`: the largest that is taken in one read. */
+const UPLOAD_BYTES = 65_536;
+
+const SETTINGS: readonly string[] = [
+  "busy",
+  "config",
+  "endpoint",
+  "engine",
+  "models",
+  "uploads",
+];
 
 /** The exchange as it went: the same inputs with the outputs of this run. */
 export async function playExchange(exchange: Exchange): Promise<Exchange> {
@@ -42,12 +60,14 @@ export async function playExchange(exchange: Exchange): Promise<Exchange> {
       toUpstream = masked(request);
       await answer(peer, exchange, seen.promise);
     },
-    async ({ port }) => {
+    async (world) => {
+      const { port } = world;
       using holder = await RawClient.connect(port);
       if (exchange.settings.has("busy")) {
         await holder.send(bare("GET", HELD_TARGET));
         await held.promise;
       }
+      using _uploads = await startUploads(world, exchange);
       using client = await RawClient.connect(port);
       await client.send(exchange.fromClient);
       const isHead = exchange.fromClient.startsWith("HEAD ");
@@ -66,6 +86,30 @@ export async function playExchange(exchange: Exchange): Promise<Exchange> {
   );
   if (played === undefined) throw new Error("Cannot have played nothing");
   return played;
+}
+
+/** Announces bodies that are never sent, and waits for them to be known. */
+async function startUploads(
+  { metric, port }: GatewayWorld,
+  { settings }: Exchange,
+): Promise<Disposable> {
+  const count = Number(settings.get("uploads") ?? 0);
+  const uploads: RawClient[] = [];
+  for (let i = 0; i < count; i++) {
+    const upload = await RawClient.connect(port);
+    uploads.push(upload);
+    const length = `Content-Length: ${UPLOAD_BYTES}`;
+    await upload.send(bare("POST", "/upload", [length]));
+  }
+  for (let look = 0; look < LOOKS_MAX; look++) {
+    if (await metric("tryst_requests_received_total") >= count) break;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return {
+    [Symbol.dispose]: () => {
+      for (const upload of uploads) upload.close();
+    },
+  };
 }
 
 /** Sends the engine's bytes; goes on only once the client has seen some. */
@@ -114,6 +158,6 @@ function optionsOf({ settings }: Exchange): ScriptOptions {
     config: JSON.parse(settings.get("config") ?? "{}"),
     ...(models === undefined ? {} : { models }),
     ...(presence === undefined ? {} : { presence }),
-    ...(settings.has("busy") ? { endpoints: [{ max_in_flight: 1 }] } : {}),
+    endpoints: [JSON.parse(settings.get("endpoint") ?? "{}")],
   };
 }
