@@ -6,7 +6,8 @@
  *
  * @module
  */
-import { EndpointSlots, EndpointTable } from "../src/core/endpoint_table.ts";
+import { EndpointSlots } from "../src/core/endpoint_slots.ts";
+import { EndpointTable } from "../src/core/endpoint_table.ts";
 import { hashBytes, type KeyHash } from "../src/core/hash.ts";
 import { Ledger } from "../src/core/ledger.ts";
 import { type Placed, Placement } from "../src/core/placement.ts";

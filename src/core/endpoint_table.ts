@@ -1,19 +1,25 @@
 /**
  * What all worker threads must agree on about endpoints, in one
- * SharedArrayBuffer: state, requests in flight and their limit.
+ * SharedArrayBuffer: state, requests in flight and their limit, and what
+ * traffic has shown of their health.
  *
  * Slots are given out by the main thread alone (`EndpointSlots`), and every
  * other word may be read and written by any thread. A reservation is one
  * compare-exchange below the limit, made in the same synchronous step that
  * chooses the endpoint, so a burst cannot all see the same idle endpoint.
  *
+ * Points in time are whole seconds of the clock: milliseconds since the Unix
+ * epoch do not fit a word, and no decision on health needs them.
+ *
  * Invariant: a slot is given to another endpoint only when nothing is in
  * flight on it, and with a new generation. A request may therefore give back
- * its reservation by slot alone.
+ * its reservation by slot alone. The number of ready slots is never counted
+ * too high, so that of two threads only one can take away the last but one.
  *
  * @module
  */
 import { ENDPOINT_STATES, type EndpointState } from "./endpoint.ts";
+import { FAILURE_KINDS, type FailureKind } from "./failure_kind.ts";
 
 /**
  * Endpoints of one gateway. 256 fit the 8 bits of a binding, and are more than
@@ -29,8 +35,28 @@ const STATE = 0;
 const GENERATION = 1;
 const IN_FLIGHT = 2;
 const LIMIT = 3;
+/** Failures in a row that traffic has met, and the most before ejection. */
+const FAILURES = 4;
+const FAILURES_MAX = 5;
+/** The last of them: its index in `FAILURE_KINDS` plus 1, or 0. */
+const LAST_FAILURE = 6;
+/** Second of the last answer plus 1, or 0: a virtual clock starts at 0. */
+const ANSWERED = 7;
+/** Second of the last ejection by traffic plus 1, or 0. */
+const EJECTED_AT = 8;
+/** Second up to which the engine has asked to be left alone, or 0. */
+const BUSY_UNTIL = 9;
+
+/** The one word behind all slots: how many are ready. */
+const READY_COUNT = SLOT_WORDS * ENDPOINTS_MAX;
 
 const READY = ENDPOINT_STATES.indexOf("ready") + 1;
+const EJECTED = ENDPOINT_STATES.indexOf("ejected") + 1;
+
+/** Failures in a row are counted up to here: no limit is higher. */
+const FAILURES_COUNTED_MAX = 1_000_000;
+
+const MS_PER_S = 1_000;
 
 /** Generations are kept in the 16 bits that a binding has for them. */
 const GENERATION_MASK = 0xffff;
@@ -43,7 +69,7 @@ export class EndpointTable {
   /** Attaches to a buffer, or makes a new one with all slots empty. */
   constructor(buffer?: SharedArrayBuffer) {
     this.buffer = buffer ??
-      new SharedArrayBuffer(4 * SLOT_WORDS * ENDPOINTS_MAX);
+      new SharedArrayBuffer(4 * (READY_COUNT + SLOT_WORDS));
     this.#words = new Int32Array(this.buffer);
   }
 
@@ -55,7 +81,39 @@ export class EndpointTable {
   /** Sets the state; `undefined` empties the slot. */
   setState(slot: number, state: EndpointState | undefined): void {
     const word = state === undefined ? 0 : ENDPOINT_STATES.indexOf(state) + 1;
-    Atomics.store(this.#words, slot * SLOT_WORDS + STATE, word);
+    // Bounded by progress: an exchange fails when another thread's succeeds.
+    while (true) {
+      const seen = this.#load(slot, STATE);
+      if (seen === word) return;
+      if (seen === READY) Atomics.sub(this.#words, READY_COUNT, 1);
+      if (this.#exchangeState(slot, seen, word)) return;
+    }
+  }
+
+  /**
+   * Ejects a ready endpoint, unless no other would be left.
+   *
+   * @returns `kept` for the last one, `not_ready` when there was nothing to do.
+   */
+  tryEject(slot: number, nowMs: number): "ejected" | "kept" | "not_ready" {
+    if (this.#load(slot, STATE) !== READY) return "not_ready";
+    let count = Atomics.load(this.#words, READY_COUNT);
+    // Bounded by progress: an exchange fails when another thread's succeeds.
+    while (true) {
+      if (count <= 1) return "kept";
+      const seen = Atomics.compareExchange(
+        this.#words,
+        READY_COUNT,
+        count,
+        count - 1,
+      );
+      if (seen === count) break;
+      count = seen;
+    }
+    // Before the state, so that whoever sees that finds this.
+    const second = Math.floor(nowMs / MS_PER_S) + 1;
+    Atomics.store(this.#words, slot * SLOT_WORDS + EJECTED_AT, second);
+    return this.#exchangeState(slot, READY, EJECTED) ? "ejected" : "not_ready";
   }
 
   /** Whether the slot holds the endpoint of `generation`, and it takes work. */
@@ -69,10 +127,12 @@ export class EndpointTable {
     return this.#load(slot, GENERATION);
   }
 
-  /** Gives the slot a new generation, with no limit; returns it. */
+  /** Gives the slot a new generation, with nothing else; returns it. */
   renew(slot: number): number {
     const generation = (this.generation(slot) + 1) & GENERATION_MASK;
-    Atomics.store(this.#words, slot * SLOT_WORDS + LIMIT, 0);
+    for (let word = LIMIT; word <= BUSY_UNTIL; word++) {
+      Atomics.store(this.#words, slot * SLOT_WORDS + word, 0);
+    }
     Atomics.store(this.#words, slot * SLOT_WORDS + GENERATION, generation);
     return generation;
   }
@@ -118,111 +178,94 @@ export class EndpointTable {
     }
   }
 
-  #load(slot: number, word: number): number {
-    return Atomics.load(this.#words, slot * SLOT_WORDS + word);
+  /** Failures in a row, over all threads. */
+  failures(slot: number): number {
+    return this.#load(slot, FAILURES);
   }
-}
 
-/** Where an endpoint is kept. */
-export interface EndpointSlot {
-  readonly slot: number;
-  readonly generation: number;
-}
+  /** The kind of the last failure, if there was one and it has a kind. */
+  lastFailure(slot: number): FailureKind | undefined {
+    return FAILURE_KINDS[this.#load(slot, LAST_FAILURE) - 1];
+  }
 
-/**
- * Gives out slots; kept by the main thread, the only one that does.
- *
- * An id that comes back before its slot was needed otherwise gets the same
- * slot and generation, so bindings survive a discovery source that blinks.
- */
-export class EndpointSlots {
-  readonly #table: EndpointTable;
-  /** The id each slot was last given to. */
-  readonly #ids: (string | undefined)[] = Array.from(
-    { length: ENDPOINTS_MAX },
-    () => undefined,
-  );
-  /** When each slot was freed, in calls of `assign`; 0 while it is held. */
-  readonly #freedAt = new Float64Array(ENDPOINTS_MAX).fill(-1);
-  #calls = 0;
+  /** Failures in a row at which an endpoint is ejected; 0 for never. */
+  failuresMax(slot: number): number {
+    return this.#load(slot, FAILURES_MAX);
+  }
 
-  constructor(table: EndpointTable) {
-    this.#table = table;
+  /** Sets how many failures in a row eject the endpoint; 0 for none. */
+  setFailuresMax(slot: number, failuresMax: number): void {
+    Atomics.store(this.#words, slot * SLOT_WORDS + FAILURES_MAX, failuresMax);
+  }
+
+  /** Counts one failure more; returns how many in a row that makes. */
+  addFailure(slot: number, kind: FailureKind | undefined): number {
+    const word = kind === undefined ? 0 : FAILURE_KINDS.indexOf(kind) + 1;
+    Atomics.store(this.#words, slot * SLOT_WORDS + LAST_FAILURE, word);
+    const known = this.#load(slot, FAILURES);
+    if (known >= FAILURES_COUNTED_MAX) return known;
+    return Atomics.add(this.#words, slot * SLOT_WORDS + FAILURES, 1) + 1;
+  }
+
+  /** Ends the row of failures. */
+  clearFailures(slot: number): void {
+    // Nearly always there are none: a read leaves the cache line shared.
+    if (this.#load(slot, FAILURES) === 0) return;
+    Atomics.store(this.#words, slot * SLOT_WORDS + FAILURES, 0);
+  }
+
+  /** Notes that the endpoint has answered a request. */
+  noteAnswer(slot: number, nowMs: number): void {
+    const second = Math.floor(nowMs / MS_PER_S) + 1;
+    if (this.#second(slot, ANSWERED) === second) return;
+    Atomics.store(this.#words, slot * SLOT_WORDS + ANSWERED, second);
+  }
+
+  /** When the endpoint last answered a request; `undefined` for never. */
+  answeredAtMs(slot: number): number | undefined {
+    return this.#time(slot, ANSWERED);
+  }
+
+  /** When traffic last ejected the endpoint; `undefined` for never. */
+  ejectedAtMs(slot: number): number | undefined {
+    return this.#time(slot, EJECTED_AT);
+  }
+
+  /** Has the endpoint count as full until then, rounded up to a second. */
+  setBusyUntil(slot: number, untilMs: number): void {
+    const second = Math.ceil(untilMs / MS_PER_S);
+    Atomics.store(this.#words, slot * SLOT_WORDS + BUSY_UNTIL, second);
+  }
+
+  /** Whether the engine has asked to be left alone for now. */
+  isBusy(slot: number, nowMs: number): boolean {
+    return this.#second(slot, BUSY_UNTIL) * MS_PER_S > nowMs;
   }
 
   /**
-   * Makes `ids` the endpoints of the gateway, and the slots of all others
-   * empty. New and returning endpoints start as `probing`.
-   *
-   * @throws {RangeError} when there are too many, counting slots that former
-   * endpoints still have requests in flight on; nothing is changed then.
+   * Exchanges the state and keeps count. Whoever takes `READY` away MUST have
+   * lowered the count before; it is raised again when the exchange fails.
    */
-  assign(ids: readonly string[]): ReadonlyMap<string, EndpointSlot> {
-    const slots = this.#choose([...new Set(ids)]);
-    this.#calls++;
-    for (let slot = 0; slot < ENDPOINTS_MAX; slot++) {
-      const id = this.#ids[slot];
-      if (this.#freedAt[slot] === 0 && slots.get(id ?? "") !== slot) {
-        this.#freedAt[slot] = this.#calls;
-        this.#table.setState(slot, undefined);
-      }
-    }
-    const assigned = new Map<string, EndpointSlot>();
-    for (const [id, slot] of slots) {
-      assigned.set(id, { slot, generation: this.#give(slot, id) });
-    }
-    return assigned;
+  #exchangeState(slot: number, from: number, to: number): boolean {
+    const at = slot * SLOT_WORDS + STATE;
+    const isDone = Atomics.compareExchange(this.#words, at, from, to) === from;
+    const isReady = isDone ? to === READY : from === READY;
+    if (isReady) Atomics.add(this.#words, READY_COUNT, 1);
+    return isDone;
   }
 
-  /** Chooses a slot for each id without changing anything. */
-  #choose(ids: readonly string[]): Map<string, number> {
-    const slots = new Map<string, number>();
-    const known = new Map<string | undefined, number>(
-      this.#ids.map((id, slot) => [id, slot]),
-    );
-    const taken = new Set<number>();
-    for (const id of ids) {
-      const slot = known.get(id);
-      if (slot === undefined) continue;
-      slots.set(id, slot);
-      taken.add(slot);
-    }
-    const free = this.#freeSlots(taken);
-    for (const id of ids) {
-      if (slots.has(id)) continue;
-      const slot = free.shift();
-      if (slot === undefined) {
-        throw new RangeError(
-          `Cannot keep ${ids.length} endpoints: at most ${ENDPOINTS_MAX}, less those removed with requests in flight`,
-        );
-      }
-      slots.set(id, slot);
-    }
-    return slots;
+  /** A point in time, rounded down to a second. */
+  #time(slot: number, word: number): number | undefined {
+    const second = this.#second(slot, word);
+    return second === 0 ? undefined : (second - 1) * MS_PER_S;
   }
 
-  /** Slots not in `taken` or in flight, longest unused first. */
-  #freeSlots(taken: ReadonlySet<number>): number[] {
-    // Those that this very change frees come last.
-    const freedAt = (slot: number) => this.#freedAt[slot] || Infinity;
-    return Array.from(this.#freedAt.keys())
-      .filter((slot) => !taken.has(slot) && this.#table.inFlight(slot) === 0)
-      .sort((one, other) =>
-        freedAt(one) === freedAt(other)
-          ? one - other
-          : freedAt(one) - freedAt(other)
-      );
+  /** Unsigned, as a signed word of seconds ends in 2038. */
+  #second(slot: number, word: number): number {
+    return this.#load(slot, word) >>> 0;
   }
 
-  #give(slot: number, id: string): number {
-    if (this.#freedAt[slot] === 0) return this.#table.generation(slot);
-    const isReturning = this.#ids[slot] === id;
-    this.#ids[slot] = id;
-    this.#freedAt[slot] = 0;
-    const generation = isReturning
-      ? this.#table.generation(slot)
-      : this.#table.renew(slot);
-    this.#table.setState(slot, "probing");
-    return generation;
+  #load(slot: number, word: number): number {
+    return Atomics.load(this.#words, slot * SLOT_WORDS + word);
   }
 }

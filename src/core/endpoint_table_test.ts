@@ -14,12 +14,9 @@ import {
 } from "@std/assert";
 import fc from "fast-check";
 import { test } from "../../tests/leakproof.ts";
-import { ENDPOINT_STATES } from "./endpoint.ts";
-import {
-  ENDPOINTS_MAX,
-  EndpointSlots,
-  EndpointTable,
-} from "./endpoint_table.ts";
+import { ENDPOINT_STATES, type EndpointState } from "./endpoint.ts";
+import { EndpointSlots } from "./endpoint_slots.ts";
+import { ENDPOINTS_MAX, EndpointTable } from "./endpoint_table.ts";
 
 test("tryReserve() stops exactly at the limit", () => {
   const cases: [limit: number, tries: number, taken: number][] = [
@@ -155,3 +152,108 @@ test("whatever lists come, ids and slots match one to one", () => {
     }),
   );
 });
+
+test("tryEject() ejects a ready endpoint, and never the last one", () => {
+  const rows: [
+    states: readonly (EndpointState | undefined)[],
+    effect: string,
+  ][] = [
+    [[undefined, "ready"], "not_ready"],
+    [["probing", "ready"], "not_ready"],
+    [["ejected", "ready"], "not_ready"],
+    [["draining", "ready"], "not_ready"],
+    [["ready"], "kept"],
+    [["ready", "ejected", "draining", "probing"], "kept"],
+    [["ready", "ready"], "ejected"],
+    [["ready", "probing", "ready"], "ejected"],
+  ];
+  for (const [states, effect] of rows) {
+    const table = new EndpointTable();
+    states.forEach((state, slot) => table.setState(slot, state));
+    assertEquals(table.tryEject(0, 7_999), effect, states.join());
+    const expected = effect === "ejected" ? "ejected" : states[0];
+    assertEquals(table.state(0), expected);
+    assertEquals(
+      table.ejectedAtMs(0),
+      effect === "ejected" ? 7_000 : undefined,
+    );
+  }
+});
+
+test("whatever threads do, traffic leaves one ready endpoint of those there were", () => {
+  const step = fc.record({
+    slot: fc.nat(3),
+    to: fc.constantFrom("eject", undefined, ...ENDPOINT_STATES),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
+      const table = new EndpointTable();
+      const other = new EndpointTable(table.buffer);
+      for (const { slot, to } of steps) {
+        if (to !== "eject") table.setState(slot, to);
+        else {
+          const ready = readyCount(table);
+          other.tryEject(slot, 0);
+          assert(ready === 0 || readyCount(table) >= 1);
+          assert(readyCount(table) >= ready - 1);
+        }
+      }
+      // What is counted is what there is: all but one can be ejected.
+      const ready = readyCount(table);
+      for (let slot = 0; slot < 4; slot++) table.tryEject(slot, 0);
+      assertEquals(readyCount(table), Math.min(ready, 1));
+    }),
+  );
+});
+
+test("failures are counted in a row, and answers and busy times remembered", () => {
+  const table = new EndpointTable();
+  assertEquals([table.failures(3), table.answeredAtMs(3)], [0, undefined]);
+  assertEquals(table.lastFailure(3), undefined);
+  assertEquals(table.addFailure(3, "upstream_unreachable"), 1);
+  assertEquals(table.addFailure(3, "upstream_reset"), 2);
+  assertEquals(table.lastFailure(3), "upstream_reset");
+  assertEquals(table.addFailure(3, undefined), 3);
+  assertEquals(table.lastFailure(3), undefined);
+  table.clearFailures(3);
+  assertEquals([table.failures(3), table.failures(2)], [0, 0]);
+  const rows: [nowMs: number, answeredAtMs: number][] = [
+    [0, 0],
+    [999, 0],
+    [1_000, 1_000],
+    // The year 2096, and the last second that fits.
+    [3_999_999_999_999, 3_999_999_999_000],
+  ];
+  for (const [nowMs, answeredAtMs] of rows) {
+    table.noteAnswer(3, nowMs);
+    assertEquals(table.answeredAtMs(3), answeredAtMs);
+  }
+});
+
+test("isBusy() holds until the second that was asked for is over", () => {
+  const table = new EndpointTable();
+  assertEquals(table.isBusy(0, 0), false);
+  table.setBusyUntil(0, 1_764_000_000_500);
+  assertEquals(table.isBusy(0, 1_764_000_000_499), true);
+  assertEquals(table.isBusy(0, 1_764_000_000_999), true);
+  assertEquals(table.isBusy(0, 1_764_000_001_000), false);
+  assertEquals(table.isBusy(1, 0), false);
+});
+
+test("renew() forgets the health of the former endpoint", () => {
+  const table = new EndpointTable();
+  table.setFailuresMax(0, 3);
+  table.addFailure(0, "upstream_reset");
+  table.noteAnswer(0, 5_000);
+  table.setBusyUntil(0, 9_000);
+  table.renew(0);
+  assertEquals(table.failures(0), 0);
+  assertEquals(table.failuresMax(0), 0);
+  assertEquals(table.lastFailure(0), undefined);
+  assertEquals(table.answeredAtMs(0), undefined);
+  assertEquals(table.isBusy(0, 6_000), false);
+});
+
+function readyCount(table: EndpointTable): number {
+  return [0, 1, 2, 3].filter((slot) => table.state(slot) === "ready").length;
+}

@@ -19,11 +19,17 @@
  */
 import type { EndpointTable } from "./endpoint_table.ts";
 import type { ErrorCode } from "./error.ts";
-import type { KeyHash } from "./hash.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Pool } from "./pool.ts";
+import {
+  hasEligible,
+  isTried,
+  type PlaceRequest,
+  tryReserve,
+} from "./place_request.ts";
 import type { RoutingPolicy } from "./routing_policy.ts";
 import type { SessionTable } from "./session_table.ts";
+
+export type { PlaceRequest } from "./place_request.ts";
 
 /**
  * - `none`: the request has no key.
@@ -33,16 +39,6 @@ import type { SessionTable } from "./session_table.ts";
  * - `spilled`: another endpoint takes it this once, the binding stays.
  */
 export type AffinityOutcome = "none" | "new" | "hit" | "moved" | "spilled";
-
-/** What a placement depends on. */
-export interface PlaceRequest {
-  /** Hash of the session key, or `undefined` when the request has none. */
-  readonly key: KeyHash | undefined;
-  readonly pool: Pool;
-  readonly nowMs: number;
-  /** Slots of endpoints that have failed this very request already. */
-  readonly tried?: readonly number[];
-}
 
 /** A request that has its endpoint, until it is settled. */
 export interface Placed {
@@ -231,7 +227,7 @@ export class Placement {
     // A parallel call on another thread chose first: follow it if it has room.
     if (
       agreed >= 0 && pool.isEligible(agreed) &&
-      !isTried(request, pool.slot(agreed)) && pool.tryReserve(agreed)
+      !isTried(request, pool.slot(agreed)) && tryReserve(request, agreed)
     ) {
       this.#deps.endpoints.release(pool.slot(index));
       return { index: agreed, outcome, formerBinding };
@@ -242,7 +238,7 @@ export class Placement {
   /** Takes a place on `wanted`, or on the next rank that has room; else -1. */
   #takeOr(request: PlaceRequest, wanted: number): number {
     const { pool } = request;
-    if (!isTried(request, pool.slot(wanted)) && pool.tryReserve(wanted)) {
+    if (!isTried(request, pool.slot(wanted)) && tryReserve(request, wanted)) {
       return wanted;
     }
     // Patience for the bound endpoint belongs to the caller: see the header.
@@ -266,23 +262,15 @@ export class Placement {
       }
       if (isBinding && pool.isOverloaded(index, this.#deps.imbalance)) {
         overloaded.push(index);
-      } else if (pool.tryReserve(index)) return index;
+      } else if (tryReserve(request, index)) return index;
     }
-    return overloaded.find((index) => pool.tryReserve(index)) ?? -1;
+    return overloaded.find((index) => tryReserve(request, index)) ?? -1;
   }
-}
-
-function isTried(request: PlaceRequest, slot: number): boolean {
-  return request.tried !== undefined && request.tried.includes(slot);
 }
 
 /** Why nothing was taken: all eligible ones are full, or there are none. */
 function refusalCode(request: PlaceRequest): Refused["code"] {
-  const { pool } = request;
-  for (let index = 0; index < pool.count; index++) {
-    if (pool.isEligible(index) && !isTried(request, pool.slot(index))) {
-      return "endpoints_full";
-    }
-  }
-  return "no_eligible_endpoint";
+  return hasEligible(request, () => true)
+    ? "endpoints_full"
+    : "no_eligible_endpoint";
 }

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
 import { test } from "../../tests/leakproof.ts";
 import { keyOf, World } from "../../tests/placement_world.ts";
@@ -295,3 +295,50 @@ function apply(
   open.splice(open.indexOf(placed), 1);
   assert(world.placement.settle(placed, world.nowMs));
 }
+
+test("a busy endpoint counts as full, unless all are busy", () => {
+  const world = new World({ endpoints: THREE });
+  const [bound] = world.call("s");
+  const slotOf = (id: string) => world.slot(id);
+  world.endpoints.setBusyUntil(slotOf(bound), 5_000);
+  const [other, outcome] = world.call("s");
+  assertNotEquals(other, bound);
+  assertEquals(outcome, "spilled");
+  for (let i = 0; i < 30; i++) {
+    assertNotEquals(world.call(`new-${i}`)[0], bound);
+    assertNotEquals(world.call(undefined)[0], bound);
+  }
+  for (const { id } of THREE) world.endpoints.setBusyUntil(slotOf(id), 5_000);
+  assertEquals(world.call("s"), [bound, "hit"]);
+  world.nowMs = 5_000;
+  assertEquals(world.call("s"), [bound, "hit"]);
+});
+
+test("a busy endpoint takes a call that all others have failed", () => {
+  const world = new World({ endpoints: THREE });
+  const [a, b, c] = THREE.map(({ id }) => world.slot(id));
+  assert(a !== undefined && b !== undefined && c !== undefined);
+  world.endpoints.setBusyUntil(c, 5_000);
+  const placed = world.place("s", { tried: [a, b] });
+  assertEquals(placed.slot, c);
+  world.placement.settle(placed, 0);
+});
+
+test("with one endpoint busy and the others full, all count as full", () => {
+  const world = new World({
+    endpoints: THREE.map(({ id }) => ({ id, limit: 1 })),
+  });
+  const held = [world.place(undefined), world.place(undefined)];
+  const free = THREE.find(({ id }) =>
+    world.endpoints.inFlight(world.slot(id)) === 0
+  );
+  assert(free !== undefined);
+  world.endpoints.setBusyUntil(world.slot(free.id), 5_000);
+  const result = world.placement.place({
+    key: undefined,
+    pool: world.pool(),
+    nowMs: 0,
+  });
+  assertEquals(result, { kind: "refused", code: "endpoints_full" });
+  for (const placed of held) world.placement.settle(placed, 0);
+});

@@ -90,6 +90,11 @@ export class Pool implements Candidates {
     return next > imbalance * share;
   }
 
+  /** Whether an endpoint's engine has asked to be left alone for now. */
+  isBusy(index: number, nowMs: number): boolean {
+    return this.#table.isBusy(this.slot(index), nowMs);
+  }
+
   /** Takes a place on an endpoint; false when it is at its limit. */
   tryReserve(index: number): boolean {
     return this.#table.tryReserve(this.slot(index));

@@ -10,7 +10,7 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { type EndpointSlot, EndpointSlots } from "../core/endpoint_table.ts";
+import { type EndpointSlot, EndpointSlots } from "../core/endpoint_slots.ts";
 import type { EndpointTable } from "../core/endpoint_table.ts";
 import type { Log } from "../core/outside.ts";
 import { buildPools } from "../core/pool_plan.ts";
