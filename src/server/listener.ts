@@ -29,7 +29,6 @@ export class Listener {
   readonly hostname: string;
   readonly port: number;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  readonly #abort: AbortController;
   readonly #watch: DisconnectWatch;
 
   /** @throws {Deno.errors.AddrInUse} and other errors of listening. */
@@ -37,13 +36,11 @@ export class Listener {
     const quirks = serverQuirks(Deno.version.deno);
     const watch = new DisconnectWatch(quirks.forgetsDisconnects);
     this.#watch = watch;
-    this.#abort = new AbortController();
     this.#server = Deno.serve(
       {
         hostname: options.hostname,
         port: options.port,
         reusePort: options.reusePort,
-        signal: this.#abort.signal,
         onListen: () => {},
         // An answer's stream broke: the connection is cut, which is the answer.
         onError: () => new Response(null, { status: 500 }),
@@ -60,11 +57,16 @@ export class Listener {
     this.port = this.#server.addr.port;
   }
 
-  /** Takes no more requests; cuts what is open after `deadlineMs`. */
+  /**
+   * Takes no more requests and waits for open answers, for `deadlineMs` at
+   * most. What is open then ends when its owner closes the upstream side.
+   */
   async stop(deadlineMs: number): Promise<void> {
-    const deadline = setTimeout(() => this.#abort.abort(), deadlineMs);
+    const overdue = Promise.withResolvers<void>();
+    const deadline = setTimeout(overdue.resolve, deadlineMs);
     try {
-      await this.#server.shutdown();
+      // Aborting the server's signal instead, once it shuts down, throws.
+      await Promise.race([this.#server.shutdown(), overdue.promise]);
     } finally {
       clearTimeout(deadline);
       this.#watch.close();
