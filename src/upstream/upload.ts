@@ -50,6 +50,8 @@ export class Upload {
   #hasSent = false;
   #isStopped = false;
   #hasReadRest = false;
+  /** The last chunk of the rest, as long as it is not kept. */
+  #spare: Uint8Array | undefined;
   readonly #socket: Socket;
   readonly #request: UpstreamRequest;
   readonly #buffers: WriteBuffers;
@@ -159,7 +161,10 @@ export class Upload {
       left -= chunk.length;
       if (left > 0) {
         if (!await this.#write(chunk)) return false;
-      } else if (chunk.length > 0) last = chunk;
+      } else if (chunk.length > 0) {
+        last = chunk;
+        this.#spare = undefined;
+      }
     }
     if (left > 0 && !this.#isStopped) {
       throw bodyFailed(`ended ${left} bytes before its declared length`);
@@ -202,8 +207,14 @@ export class Upload {
     if (this.#isStopped) return undefined;
     if (index < body.held.length) return body.held[index] ?? NO_BYTES;
     this.#hasReadRest = true;
+    // What came from the rest has been written by now, so that its memory can
+    // take the next bytes.
+    const spare = this.#spare;
+    this.#spare = undefined;
     try {
-      return await body.rest.read();
+      const chunk = await body.rest.read(spare);
+      this.#spare = chunk;
+      return chunk;
     } catch (cause) {
       throw bodyFailed("could not be read to its end", cause);
     }
