@@ -14,6 +14,7 @@
  */
 import { GatewayError } from "../core/error.ts";
 import type { Outside } from "../core/outside.ts";
+import type { PassiveHealth } from "../core/passive_health.ts";
 import type { Placement } from "../core/placement.ts";
 import { headerValue } from "../core/request.ts";
 import { mayTryAgain } from "../core/retry.ts";
@@ -32,26 +33,13 @@ import { asUpstreamFailure } from "./upstream_failure.ts";
 /** The highest status there is (RFC 9110, 15); listeners refuse others. */
 const STATUS_MAX = 599;
 
-/** Takes what traffic says about the health of endpoints. */
-export interface EndpointSignals {
-  /** The endpoint has answered with this status, before its body. */
-  answered(
-    slot: number,
-    status: number,
-    retryAfterS: number | undefined,
-    nowMs: number,
-  ): void;
-  /** An attempt failed by the endpoint's fault. */
-  failed(slot: number, nowMs: number): void;
-}
-
 /** What attempts are made with. */
 export interface AttemptParts {
   readonly outside: Outside;
   readonly placement: Placement;
   readonly routes: Routes;
   readonly upstream: UpstreamClient;
-  readonly signals: EndpointSignals;
+  readonly health: PassiveHealth;
   readonly retries: RetryBudget;
   readonly traffic: Traffic;
   /** Most attempts of one request; at least 1. */
@@ -82,7 +70,7 @@ export class Attempts {
         return response;
       } catch (cause) {
         const failure = asUpstreamFailure(cause);
-        this.#noteFailure(call, failure);
+        this.noteFailure(call, failure);
         if (!this.#tryNext(call, cause, failure)) throw failure;
       }
     }
@@ -110,7 +98,7 @@ export class Attempts {
 
   /** One try at the endpoint that was chosen; resolves with its head. */
   async #attempt(call: Call): Promise<UpstreamResponse> {
-    const { outside, placement, signals, upstream } = this.#parts;
+    const { health, outside, placement, upstream } = this.#parts;
     const { placed, request, sniffed, target } = call;
     if (placed === undefined || target === undefined) {
       throw new Error("Cannot attempt a call that has not been admitted");
@@ -140,7 +128,7 @@ export class Attempts {
       throw new GatewayError("upstream_malformed");
     }
     const nowMs = outside.clock.nowMs();
-    signals.answered(
+    health.answered(
       placed.slot,
       response.status,
       retryAfterS(response),
@@ -151,12 +139,18 @@ export class Attempts {
     return response;
   }
 
-  #noteFailure(call: Call, failure: GatewayError): void {
-    const { outside, placement, signals } = this.#parts;
-    const { placed } = call;
+  /** Notes a failure by the endpoint's fault, of an attempt or its relay. */
+  noteFailure(call: Call, failure: GatewayError): void {
+    const { health, outside, placement } = this.#parts;
+    const { placed, pool } = call;
     if (placed === undefined || failure.row.fault !== "upstream") return;
     placement.failed(placed);
-    signals.failed(placed.slot, outside.clock.nowMs());
+    const { code } = failure;
+    const nowMs = outside.clock.nowMs();
+    const effect = health.failed(placed.slot, nowMs, { code, pool });
+    if (effect !== "ejected") return;
+    const endpoint = call.target?.id;
+    outside.log("warn", "endpoint.ejected", { endpoint, code });
   }
 
   /** Whether there is another attempt; then the call is placed for it. */

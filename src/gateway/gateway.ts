@@ -113,14 +113,8 @@ export class Gateway {
 
   /** Gives back what the call reserved and records how it ended. */
   #settle(call: Call, end: RelayEnd, status: number): void {
-    const { outside, placement, signals, traffic } = this.#parts;
-    if (end.kind === "broken" && end.error.row.fault === "upstream") {
-      const { placed } = call;
-      if (placed !== undefined) {
-        placement.failed(placed);
-        signals.failed(placed.slot, outside.clock.nowMs());
-      }
-    }
+    const { traffic } = this.#parts;
+    if (end.kind === "broken") this.#attempts.noteFailure(call, end.error);
     this.#giveBack(call);
     if (end.kind === "complete") traffic.answered(status);
     else if (end.kind === "client_gone") traffic.failed("client_gone");

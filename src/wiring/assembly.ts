@@ -10,6 +10,7 @@
 import type { Config } from "../config/config.ts";
 import { Ledger } from "../core/ledger.ts";
 import type { Outside } from "../core/outside.ts";
+import { PassiveHealth } from "../core/passive_health.ts";
 import { Placement } from "../core/placement.ts";
 import { Register } from "../core/plugin.ts";
 import { RetryBudget } from "../core/retry_budget.ts";
@@ -45,8 +46,6 @@ export interface Assembly {
   readonly upstream: UpstreamClient;
 }
 
-const NO_SIGNALS = { answered: () => {}, failed: () => {} };
-
 /** Puts a gateway together. */
 export function assembleGateway(parts: AssemblyParts): Assembly {
   const { buffers, config, index, inflate, outside } = parts;
@@ -76,7 +75,7 @@ export function assembleGateway(parts: AssemblyParts): Assembly {
       progressMs: config.timeouts.bodyMs ?? Infinity,
     },
     budget: budgetOf(config, buffers, index),
-    signals: NO_SIGNALS,
+    health: new PassiveHealth(state.endpoints),
     retries: new RetryBudget(config.attempts.budget),
     attemptsMax: config.attempts.max,
     traffic: new Traffic(state.counters.layout, state.counters.row(index)),
