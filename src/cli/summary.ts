@@ -2,13 +2,14 @@
  * A configuration as text, for people who want to see what is in effect.
  *
  * Invariant: every key is shown under its name in the file, in the spelling
- * that the file takes; nothing in a configuration is secret.
+ * that the file takes, but for the values of headers, which may be secret.
  *
  * @module
  */
 import type { Config, ListenAddress } from "../config/config.ts";
 import { sizeText } from "../config/quantity.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
+import type { HealthSettings } from "../core/health_settings.ts";
 
 /** Units of durations, largest first, in milliseconds. */
 const DURATION_UNITS: readonly (readonly [string, number])[] = [
@@ -17,10 +18,13 @@ const DURATION_UNITS: readonly (readonly [string, number])[] = [
   ["s", 1000],
 ];
 
+/** A key and its value. */
+type Row = [key: string, value: string | number];
+
 /** One line a key, then one line an endpoint and a session-key source. */
 export function summaryLines(config: Config): string[] {
   const { session, routing, timeouts } = config;
-  const rows: [key: string, value: string | number][] = [
+  const rows: Row[] = [
     ["listen", addressText(config.listen)],
     ["workers", config.workers],
     ["admin.listen", addressText(config.admin.listen)],
@@ -31,9 +35,16 @@ export function summaryLines(config: Config): string[] {
     ["routing.policy", routing.policy],
     ["routing.imbalance", routing.imbalance],
     ["limits.body", sizeText(config.limits.bodyBytes)],
+    ["limits.requests", config.limits.requests],
+    ["limits.sniff_memory", sizeText(config.limits.sniffMemoryBytes)],
+    ["attempts.max", config.attempts.max],
+    ["attempts.budget", config.attempts.budget],
+    ["stop.deadline", durationText(config.stop.deadlineMs)],
     ["timeouts.connect", durationText(timeouts.connectMs)],
     ["timeouts.first_byte", durationText(timeouts.firstByteMs)],
     ["timeouts.idle", durationText(timeouts.idleMs)],
+    ["timeouts.body", durationText(timeouts.bodyMs)],
+    ...healthRows(config.health),
     ["endpoints", config.endpoints.length],
   ];
   const width = Math.max(...rows.map(([key]) => key.length));
@@ -43,6 +54,27 @@ export function summaryLines(config: Config): string[] {
     `${"session.keys".padEnd(width)}  ${session.keys.length}`,
     ...session.keys.map((source) => `  ${source}`),
   ];
+}
+
+function healthRows(health: HealthSettings): Row[] {
+  return [
+    ["health.path", health.path],
+    ["health.interval", durationText(health.intervalMs)],
+    ["health.timeout", durationText(health.timeoutMs)],
+    ["health.healthy_threshold", health.healthyThreshold],
+    ["health.unhealthy_threshold", health.unhealthyThreshold],
+    ["health.failures", health.failures],
+    ["health.backoff", durationText(health.backoffMs)],
+    ["health.backoff_max", durationText(health.backoffMaxMs)],
+    ["health.headers", headersText(health)],
+  ];
+}
+
+/** The names alone: a value may be a credential. */
+function headersText({ headers }: HealthSettings): string {
+  return headers.length === 0
+    ? "none"
+    : headers.map(([name]) => `${name}: ***`).join(", ");
 }
 
 function addressText({ hostname, port }: ListenAddress): string {

@@ -10,6 +10,7 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
+import type { HealthSettings } from "../core/health_settings.ts";
 
 /** An address to listen on. */
 export interface ListenAddress {
@@ -58,6 +59,8 @@ export interface Config {
   };
   /** How long running requests get when the gateway is told to stop. */
   readonly stop: { readonly deadlineMs: number };
+  /** What holds for endpoints that say nothing else. */
+  readonly health: HealthSettings;
   readonly timeouts: {
     readonly connectMs: number;
     /** `undefined` waits for as long as the client does. */

@@ -16,6 +16,7 @@ import {
   readOr,
   type Spot,
 } from "./field.ts";
+import { type HealthOverrides, readHealthOverrides } from "./health.ts";
 import { parseInteger, parseNumber } from "./number.ts";
 
 /** Ids go into headers and metric labels: visible ASCII, no quote, bounded. */
@@ -61,7 +62,18 @@ export const ENDPOINT_FIELDS = {
       " engine's connection, finish lets the engine answer",
     read: parseOnDisconnect,
   },
+  health: {
+    path: "health",
+    initial: "as health",
+    doc: "Keys of health that are another for this endpoint",
+    read: readHealthOverrides,
+  },
 } satisfies Readonly<Record<string, Field<unknown>>>;
+
+/** An endpoint as listed; its health still lacks what holds for all. */
+export type ListedEndpoint =
+  & Omit<EndpointSpec, "health">
+  & { readonly health: HealthOverrides };
 
 /**
  * Reads the list; an entry that is only a URL in text is `{ url: TEXT }`.
@@ -71,9 +83,9 @@ export const ENDPOINT_FIELDS = {
 export function readEndpoints(
   value: unknown,
   spot: Spot,
-): readonly EndpointSpec[] {
+): readonly ListedEndpoint[] {
   if (!Array.isArray(value)) throw new Refusal("must be a list of endpoints");
-  const specs: EndpointSpec[] = [];
+  const specs: ListedEndpoint[] = [];
   const ids = new Set<string>();
   for (const [index, entry] of value.entries()) {
     const at = `[${index}]`;
@@ -93,7 +105,7 @@ export function readEndpoints(
   return specs;
 }
 
-function readEntry(entry: unknown, spot: Spot): EndpointSpec[] {
+function readEntry(entry: unknown, spot: Spot): ListedEndpoint[] {
   const mapping = toMapping(entry);
   if (mapping === undefined) {
     complain(spot, { value: entry }, "must be a URL or a mapping with a url");
@@ -110,7 +122,7 @@ function readEntry(entry: unknown, spot: Spot): EndpointSpec[] {
     const value = mapping.get(field.path);
     const at = typeof entry === "string" ? "" : `.${field.path}`;
     return readOr(spot, { at, value }, {
-      read: () => field.read(value, spot),
+      read: () => field.read(value, { ...spot, origin: spot.origin + at }),
       otherwise: () => otherwise,
     });
   };
@@ -128,12 +140,14 @@ function readEntry(entry: unknown, spot: Spot): EndpointSpec[] {
     ENDPOINT_FIELDS.onDisconnect,
     "abort",
   );
+  const health = read(ENDPOINT_FIELDS.health, {});
   return places.map(({ url, ...place }) => ({
     id: id !== undefined && places.length === 1 ? id : url,
     ...place,
     weight,
     maxInFlight,
     onDisconnect,
+    health,
   }));
 }
 

@@ -13,6 +13,7 @@ import { Refusal } from "./complaint.ts";
 import type { ListenAddress } from "./config.ts";
 import { readEndpoints } from "./endpoints.ts";
 import { type Field, knownNames, type Spot } from "./field.ts";
+import { HEALTH_FIELDS } from "./health.ts";
 import { readKeys } from "./keys.ts";
 import { parseListenAddress } from "./listen_address.ts";
 import { parseInteger, parseNumber } from "./number.ts";
@@ -189,6 +190,7 @@ export const FIELDS = {
       " up to 64KiB must come whole within it",
     read: readDurationOrNone,
   },
+  ...HEALTH_FIELDS,
 } satisfies Readonly<Record<string, Field<unknown>>>;
 
 function readWorkers(value: unknown): number | "auto" {

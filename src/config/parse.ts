@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { HealthSettings } from "../core/health_settings.ts";
 import { type Complaint, shownKey } from "./complaint.ts";
 import type { Config, ConfigNames } from "./config.ts";
 import {
@@ -16,6 +17,7 @@ import {
   type Spot,
 } from "./field.ts";
 import { FIELDS, LATER } from "./fields.ts";
+import { checkHealth, HEALTH_FIELDS } from "./health.ts";
 import { addressesCollide } from "./listen_address.ts";
 
 /** A value from a flag or a variable; it replaces the file's. */
@@ -66,6 +68,7 @@ export function parseConfig(
     const value = `${config.admin.listen.hostname}:${config.admin.listen.port}`;
     complain({ ...top, origin }, { value }, `must not be the address "listen"`);
   }
+  checkHealth(config.health, { ...top, origin: "health" });
   return complaints.length === 0
     ? { kind: "accepted", config: freeze(config) }
     : { kind: "refused", complaints };
@@ -121,11 +124,26 @@ function assemble(given: ReadonlyMap<string, Given>, top: Spot): Config {
       otherwise: () => field.read(field.initial, spot),
     });
   };
+  const health: HealthSettings = {
+    path: read(HEALTH_FIELDS.path),
+    intervalMs: read(HEALTH_FIELDS.intervalMs),
+    timeoutMs: read(HEALTH_FIELDS.timeoutMs),
+    healthyThreshold: read(HEALTH_FIELDS.healthyThreshold),
+    unhealthyThreshold: read(HEALTH_FIELDS.unhealthyThreshold),
+    failures: read(HEALTH_FIELDS.failures),
+    backoffMs: read(HEALTH_FIELDS.backoffMs),
+    backoffMaxMs: read(HEALTH_FIELDS.backoffMaxMs),
+    headers: read(HEALTH_FIELDS.headers),
+  };
   return {
     listen: read(FIELDS.listen),
     workers: read(FIELDS.workers),
     admin: { listen: read(FIELDS.adminListen) },
-    endpoints: read(FIELDS.endpoints),
+    health,
+    endpoints: read(FIELDS.endpoints).map((listed) => ({
+      ...listed,
+      health: { ...health, ...listed.health },
+    })),
     session: {
       keys: read(FIELDS.keys),
       sniffWindowBytes: read(FIELDS.sniffWindow),

@@ -9,6 +9,7 @@
 import { assert, assertEquals, assertNotMatch } from "@std/assert";
 import fc from "fast-check";
 import { test } from "../../tests/leakproof.ts";
+import type { HealthSettings } from "../core/health_settings.ts";
 import type { Config, ConfigNames } from "./config.ts";
 import { complaintsText, type Override, parseConfig } from "./parse.ts";
 import { configRows } from "./reference.ts";
@@ -38,6 +39,19 @@ const CONTRACT = {
   routing: { policy: "rendezvous", imbalance: 1.25 },
   limits: { body: "256MiB" },
   timeouts: { connect: "3s", first_byte: "none", idle: "5m" },
+};
+
+/** Health as it is by default. */
+const HEALTH: HealthSettings = {
+  path: "auto",
+  intervalMs: 5_000,
+  timeoutMs: 2_000,
+  healthyThreshold: 1,
+  unhealthyThreshold: 3,
+  failures: 3,
+  backoffMs: 1_000,
+  backoffMaxMs: 60_000,
+  headers: [],
 };
 
 function accepted(document: unknown, overrides: readonly Override[] = []) {
@@ -159,6 +173,7 @@ test("parseConfig() defaults what is not given", () => {
     },
     attempts: { max: 2, budget: 0.2 },
     stop: { deadlineMs: 30_000 },
+    health: HEALTH,
     timeouts: {
       connectMs: 3000,
       firstByteMs: undefined,
@@ -182,6 +197,7 @@ test("parseConfig() keeps the names of the contract", () => {
     weight: 1,
     maxInFlight: 64,
     onDisconnect: "abort",
+    health: HEALTH,
   }]);
 });
 

@@ -36,6 +36,8 @@ function endpointRows(): ConfigRow[] {
 function row({ path, initial, doc }: Omit<Field<unknown>, "read">): ConfigRow {
   const text = Array.isArray(initial)
     ? `[${initial.join(", ")}]`
+    : typeof initial === "object"
+    ? JSON.stringify(initial)
     : String(initial);
   return { key: path, initial: text, doc };
 }

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { HealthSettings } from "./health_settings.ts";
 import type { Address } from "./outside.ts";
 
 /** An endpoint as configured or discovered. */
@@ -26,6 +27,7 @@ export interface EndpointSpec {
    * connection at once, `finish` lets an engine that suffers from that answer.
    */
   readonly onDisconnect: "abort" | "finish";
+  readonly health: HealthSettings;
 }
 
 /**
