@@ -101,8 +101,10 @@ function turn(session: string, place: "header" | "body"): RequestInit {
 /** The sum of a metric over its series. */
 async function metric(admin: string, name: string): Promise<number> {
   const { text } = await get(`${admin}/metrics`);
-  const lines = text.matchAll(new RegExp(`^${name}(?:{.*})? (\\d+)$`, "gm"));
-  return [...lines].reduce((sum, [, value]) => sum + Number(value), 0);
+  const series = new RegExp(`^${name}(?:{.*})? (\\d+)$`, "gm");
+  const values = [...text.matchAll(series)].map(([, value]) => Number(value));
+  assert(values.length > 0, `the page has no ${name}`);
+  return values.reduce((sum, value) => sum + value);
 }
 
 /** Runs `body` with quick engines on TCP, and one on a unix socket. */
@@ -161,7 +163,7 @@ test("binary: two workers with a file keep sessions together", async () => {
       assertEquals([...homes].sort(), ["a", "b", "c"]);
       const { admin } = served;
       assertEquals(await metric(admin, "tryst_requests_total"), 36);
-      assertEquals(await metric(admin, "tryst_worker_restarts_total"), 0);
+      assertEquals(await metric(admin, "tryst_worker_deaths_total"), 0);
       assertEquals((await get(`${admin}/healthz`)).status, 200);
     } finally {
       await Deno.remove(config);

@@ -8,7 +8,10 @@
  *
  * @module
  */
+import { metricsRegistry } from "../../src/admin/metrics.ts";
+import { Counters } from "../../src/core/counters.ts";
 import { ERROR_TABLE, type ErrorRow } from "../../src/core/error.ts";
+import { trafficLayout } from "../../src/gateway/traffic.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { CONFIG_FLAGS } from "../../src/cli/flags.ts";
 import { configRows } from "../../src/config/reference.ts";
@@ -62,6 +65,8 @@ export const TABLES: Readonly<Record<string, () => Table>> = {
       row.message,
     ]),
   ],
+  metrics:
+    () => [["Metric", "Type", "Labels", "What it says"], ...metricRows()],
   rules: () => [["Rule"], ...FILE_RULES.map(({ name }) => [name])],
 };
 
@@ -81,6 +86,31 @@ export function withTables(text: string): string {
       return `${open}\n${markdown(table())}\n\n${close}`;
     },
   );
+}
+
+/** Every family of the metrics page, without values. */
+function metricRows(): Table {
+  const layout = trafficLayout([]);
+  const buffer = new SharedArrayBuffer(Counters.bytesFor(layout, 1));
+  const registry = metricsRegistry({
+    counters: new Counters(layout, buffer),
+    endpoints: () => [],
+    sessions: () => ({ live: 0, capacity: 0, evictions: 0 }),
+    workerDeaths: () => 0,
+  });
+  return registry.getMetricsAsArray().map((metric) => [
+    code(metric.name),
+    String(metric.type),
+    labelsOf(metric).map(code).join(", "),
+    metric.help,
+  ]);
+}
+
+/** Names of a family's labels, which its declared type does not tell. */
+function labelsOf(metric: object): string[] {
+  return "labelNames" in metric && Array.isArray(metric.labelNames)
+    ? metric.labelNames.map(String)
+    : [];
 }
 
 function named(
