@@ -156,6 +156,7 @@ function identify(
 ): Identity[] {
   const heirs = inherit(drafts, previous);
   const names = new Set([WHOLE_NAME]);
+  const seeds = new Set([...heirs.values()].map(({ seed }) => seed));
   const identities = new Map<Draft, Identity>();
   for (const [draft, heritage] of heirs) {
     if (heritage.name === WHOLE_NAME && draft !== whole) continue;
@@ -167,7 +168,11 @@ function identify(
     const name = draft === whole ? WHOLE_NAME : freeName(draft, names);
     names.add(name);
     // The models of a former pool of all endpoints keep its bindings.
-    const seed = heirs.get(draft)?.seed ?? newIdentity(name).seed;
+    const former = draft === whole
+      ? previous?.pools[previous.whole]
+      : undefined;
+    const seed = heirs.get(draft)?.seed ?? freeSeed(name, former, seeds);
+    seeds.add(seed);
     identities.set(draft, { name, seed });
   }
   return drafts.map((draft) =>
@@ -214,6 +219,23 @@ function freeName(draft: Draft, names: ReadonlySet<string>): string {
   // Bounded by the number of pools, as each has one name.
   for (let number = 2; names.has(name); number++) name = `${stem}#${number}`;
   return name;
+}
+
+/**
+ * A seed that no other pool has: that of the former pool of all endpoints for
+ * the new one, unless the pool of some models has inherited it.
+ */
+function freeSeed(
+  name: string,
+  former: Identity | undefined,
+  seeds: ReadonlySet<number>,
+): number {
+  let { seed } = former ?? newIdentity(name);
+  // Bounded by the number of pools, as each has one seed.
+  for (let number = 1; seeds.has(seed); number++) {
+    ({ seed } = newIdentity(`${name}#${number}`));
+  }
+  return seed;
 }
 
 function newIdentity(name: string): Identity {

@@ -202,3 +202,32 @@ test("whatever lists come, pools are exactly the distinct sets of endpoints", ()
     }
   }));
 });
+
+test("buildPools() gives no two pools the same bindings to keep", () => {
+  const alone = planOf({ a: undefined, b: undefined });
+  const first = planOf({ a: ["m"], b: undefined }, alone);
+  const split = planOf({ a: ["m"], b: ["n"] }, first);
+  const again = planOf({ a: ["m"], b: ["n"] }, split);
+  const seedOf = (plan: PoolPlan, at: number) => plan.pools[at]?.seed;
+  const whole = seedOf(split, split.whole);
+  const ofM = seedOf(split, split.models.get("m") ?? -1);
+  assertNotEquals(whole, ofM, "the pool of all and that of its first model");
+  assertEquals(seedOf(again, again.whole), whole, "kept when nothing changes");
+  assertEquals(seedOf(again, again.models.get("m") ?? -1), ofM);
+});
+
+test("buildPools() keeps the seeds of pools apart through any changes", () => {
+  const models = fc.option(
+    fc.subarray(["k", "l", "m", "n"]),
+    { nil: undefined },
+  );
+  const lists = fc.dictionary(fc.constantFrom("a", "b", "c", "d"), models);
+  fc.assert(fc.property(fc.array(lists, { maxLength: 8 }), (steps) => {
+    let plan: PoolPlan | undefined;
+    for (const step of steps) {
+      plan = planOf(step, plan);
+      const seeds = plan.pools.map(({ seed }) => seed);
+      assertEquals(new Set(seeds).size, seeds.length, JSON.stringify(step));
+    }
+  }));
+});
