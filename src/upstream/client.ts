@@ -21,9 +21,10 @@ import { IDLE_MS_MAX, IdlePool } from "./idle_pool.ts";
 import type { SilenceLimits } from "./silence_watch.ts";
 import { type UpstreamRequest, WriteBuffers } from "./upstream_request.ts";
 
-export type { UpstreamExchange, UpstreamResponse } from "./exchange.ts";
+export type { UpstreamExchange } from "./exchange.ts";
 export { UpstreamError, type UpstreamErrorKind } from "./upstream_error.ts";
 export type { UpstreamBody, UpstreamRequest } from "./upstream_request.ts";
+export type { UpstreamResponse } from "./upstream_response.ts";
 
 /** 3 s: a reachable machine accepts in milliseconds, with TLS in some more. */
 const CONNECT_MS = 3_000;

@@ -13,9 +13,7 @@
  *
  * @module
  */
-import type { BodySource } from "../core/body.ts";
 import type { Clock, Dial } from "../core/outside.ts";
-import type { HeaderList } from "../core/request.ts";
 import type { FieldTexts } from "./field_text.ts";
 import type { IdlePool } from "./idle_pool.ts";
 import {
@@ -25,6 +23,7 @@ import {
 } from "./connection.ts";
 import { type ReadResponse, ResponseReader } from "./response_reader.ts";
 import { StreamedBody, type StreamedBodyOwner } from "./streamed_body.ts";
+import { UpgradedSocket } from "./upgraded_socket.ts";
 import { Upload, type UploadOwner } from "./upload.ts";
 import { type SilenceLimits, SilenceWatch } from "./silence_watch.ts";
 import {
@@ -34,20 +33,7 @@ import {
   type WriteBuffers,
 } from "./upstream_request.ts";
 import { UpstreamError, type UpstreamErrorKind } from "./upstream_error.ts";
-
-/** What an endpoint has responded. */
-export interface UpstreamResponse {
-  readonly status: number;
-  readonly reason: string;
-  /** Lower-case names, order and repeats kept; equal lengths made one. */
-  readonly headers: HeaderList;
-  /**
-   * - bytes: the body is complete and belongs to the caller.
-   * - a source: it streams; MUST be read to its end or canceled.
-   * - `undefined`: there is none (HEAD, 204, 304).
-   */
-  readonly body: Uint8Array<ArrayBuffer> | BodySource | undefined;
-}
+import type { UpstreamResponse } from "./upstream_response.ts";
 
 /** A request on its way. */
 export interface UpstreamExchange {
@@ -89,6 +75,7 @@ export class Exchange
   #isReused = false;
   #isReusable = false;
   #isWriteBroken = false;
+  #isUpgraded = false;
   #hasSentBefore = false;
   #hasBytes = false;
 
@@ -97,7 +84,7 @@ export class Exchange
     this.#request = request;
     this.#encoded = host.buffers.encode(request);
     this.#watch = new SilenceWatch(host.limits);
-    this.#reader = new ResponseReader(request.method);
+    this.#reader = new ResponseReader(request.method, request.mayUpgrade);
   }
 
   get response(): Promise<UpstreamResponse> {
@@ -129,6 +116,8 @@ export class Exchange
 
   /** Ends the exchange when it has waited too long for the endpoint. */
   check(nowMs: number): void {
+    // What has switched protocols is watched by whoever speaks the new one.
+    if (this.#isUpgraded) return;
     const connection = this.#connection;
     const silence = this.#watch.check(nowMs, {
       isConnecting: this.#dialing !== undefined,
@@ -237,6 +226,21 @@ export class Exchange
   /** The response is known; its body is here, or streams from now on. */
   #respond(connection: Connection, read: ReadResponse): void {
     const { status, reason, headers, framing, body } = read;
+    if (status === 101) {
+      this.#isUpgraded = true;
+      const upgraded = new UpgradedSocket(
+        connection,
+        () => this.#release(connection),
+      );
+      this.#promise.resolve({
+        status,
+        reason,
+        headers,
+        body: undefined,
+        upgraded,
+      });
+      return;
+    }
     this.#isReusable = framing.isReusable;
     if (body === undefined || body instanceof Uint8Array) {
       this.#release(connection);
@@ -255,6 +259,7 @@ export class Exchange
 
   /** Puts the connection back, or closes it, at the clean end. */
   #release(connection: Connection): void {
+    if (this.#isSettled) return;
     this.#isSettled = true;
     const { pool, clock } = this.#host;
     const isClean = this.#isReusable && this.#upload?.isDone === true &&

@@ -36,13 +36,18 @@ export interface ReadResponse {
 /** Reads the response to one request. */
 export class ResponseReader {
   readonly #method: string;
+  readonly #mayUpgrade: boolean;
   #interimCount = 0;
   #head: ResponseHead | undefined;
   #framing: Framing | undefined;
 
-  /** @param method That of the request, which decides on the framing. */
-  constructor(method: string) {
+  /**
+   * @param method That of the request, which decides on the framing.
+   * @param mayUpgrade Whether the request asked for another protocol.
+   */
+  constructor(method: string, mayUpgrade = false) {
     this.#method = method;
+    this.#mayUpgrade = mayUpgrade;
   }
 
   /** The final status, or 0 while it is not known. */
@@ -87,12 +92,14 @@ export class ResponseReader {
       connection.start = after;
       const head = parser.head();
       parser.reset();
-      if (head.status >= 200) {
+      const isUpgrade = head.status === 101;
+      if (isUpgrade && !this.#mayUpgrade) {
+        throw malformed("switches protocols unasked");
+      }
+      if (isUpgrade || head.status >= 200) {
         this.#head = head;
         return head;
       }
-      // An upgrade, once it can be asked for, is told apart here.
-      if (head.status === 101) throw malformed("switches protocols unasked");
       framingOf(head, this.#method);
       if (++this.#interimCount > INTERIM_MAX) {
         throw malformed(`has over ${INTERIM_MAX} interim heads before it`);

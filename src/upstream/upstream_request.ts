@@ -72,6 +72,8 @@ export interface UpstreamRequest {
    * they MUST yield exactly as much. Without it the body is sent chunked.
    */
   readonly contentLength?: number | undefined;
+  /** Whether the headers ask for another protocol; else a 101 is malformed. */
+  readonly mayUpgrade?: boolean | undefined;
 }
 
 /** An encoded head, with the body when that is small. */
