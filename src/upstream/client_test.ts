@@ -259,6 +259,7 @@ test("silence within a head or a gathered body is an idle timeout", async () => 
   for (
     const text of [
       "HTTP/1.1 20",
+      "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n",
       "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nh",
     ]
   ) {

@@ -123,7 +123,9 @@ export class Exchange
       isConnecting: this.#dialing !== undefined,
       upload: this.#upload,
       body: this.#body,
-      hasBegun: connection !== undefined && connection.end > connection.start,
+      // A head is taken from the buffer before a body that is waited for.
+      hasBegun: this.#reader.status > 0 ||
+        (connection !== undefined && connection.end > connection.start),
       isWriteBroken: this.#isWriteBroken && this.#body === undefined,
     });
     if (silence !== undefined) this.#fail(silence.kind, silence.reason);
