@@ -104,17 +104,20 @@ export class Attempts {
       throw new Error("Cannot attempt a call that has not been admitted");
     }
     const { head } = request;
+    const { handshake } = call;
     call.attemptCount += 1;
+    const headers = upstreamHeaders(head.headers, {
+      host: target.host,
+      requestId: call.id,
+      clientAddress: request.clientAddress,
+      scheme: request.scheme,
+    });
     const exchange = upstream.start({
       address: target.address,
       method: head.method,
       target: target.basePath + head.target,
-      headers: upstreamHeaders(head.headers, {
-        host: target.host,
-        requestId: call.id,
-        clientAddress: request.clientAddress,
-        scheme: request.scheme,
-      }),
+      headers: handshake?.requestHeaders(headers) ?? headers,
+      mayUpgrade: handshake !== undefined,
       body: sniffed?.body,
       contentLength: sniffed?.contentLength,
     });
@@ -123,7 +126,7 @@ export class Attempts {
       if (!target.finishes) exchange.abort();
     });
     const response = await exchange.response;
-    if (response.status > STATUS_MAX) {
+    if (response.status > STATUS_MAX || handshake?.isBrokenBy(response)) {
       exchange.abort();
       throw new GatewayError("upstream_malformed");
     }

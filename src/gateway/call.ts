@@ -13,12 +13,15 @@ import type { Header } from "../core/request.ts";
 import type { ClientRequest } from "./client_request.ts";
 import type { Target } from "./routes.ts";
 import type { Sniffed } from "./sniff.ts";
+import type { Handshake } from "./websocket_handshake.ts";
 
 /** One request. */
 export interface Call {
   readonly request: ClientRequest;
   /** The same in every attempt. */
   readonly id: string;
+  /** Present when a WebSocket is asked for. */
+  handshake: Handshake | undefined;
   sniffed: Sniffed | undefined;
   /** Where the model is served; known once admitted. */
   pool: Pool | undefined;
@@ -37,6 +40,7 @@ export function newCall(request: ClientRequest, id: string): Call {
   return {
     request,
     id,
+    handshake: undefined,
     sniffed: undefined,
     pool: undefined,
     placed: undefined,

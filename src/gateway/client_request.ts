@@ -11,6 +11,7 @@
  */
 import type { BodySource } from "../core/body.ts";
 import type { HeaderList, RequestHead } from "../core/request.ts";
+import type { TunnelOffer } from "./client_end.ts";
 
 /** The body of a client's request. */
 export interface RequestBody extends BodySource {
@@ -42,4 +43,6 @@ export interface Answer {
    * rejection ends the connection without a clean end. `undefined`: no body.
    */
   readonly body: Uint8Array | BodySource | undefined;
+  /** Present with status 101: what the client's socket is handed over to. */
+  readonly tunnel?: TunnelOffer;
 }

@@ -10,7 +10,7 @@
 import type { Budget } from "../core/budget.ts";
 import { GatewayError } from "../core/error.ts";
 import type { KeyPlan } from "../core/key_plan.ts";
-import type { Outside } from "../core/outside.ts";
+import type { Outside, Socket } from "../core/outside.ts";
 import { headerValue } from "../core/request.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
 import { checkHead } from "./accept.ts";
@@ -23,7 +23,9 @@ import type { Inflate } from "./inflate.ts";
 import { ProgressWatch } from "./progress.ts";
 import { RelayedBody, type RelayEnd } from "./relay.ts";
 import { type Sniffed, Sniffer, type SniffLimits } from "./sniff.ts";
+import { Tunnels } from "./tunnels.ts";
 import { asUpstreamFailure } from "./upstream_failure.ts";
+import { handshakeOf } from "./websocket_handshake.ts";
 
 /** Everything a gateway is made of. */
 export interface GatewayParts extends AttemptParts {
@@ -39,11 +41,14 @@ export class Gateway {
   readonly #sniffer: Sniffer;
   readonly #attempts: Attempts;
   readonly #progress: ProgressWatch;
+  readonly #tunnels: Tunnels;
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
     this.#attempts = new Attempts(parts);
-    const { clock } = parts.outside;
+    const { clock, random } = parts.outside;
+    const { tunnels } = parts.traffic;
+    this.#tunnels = new Tunnels({ clock, random, traffic: tunnels });
     this.#progress = new ProgressWatch(clock, parts.limits.progressMs);
     this.#sniffer = new Sniffer({ ...parts, progress: this.#progress });
   }
@@ -56,17 +61,26 @@ export class Gateway {
     }
     try {
       checkHead(request.head);
+      call.handshake = handshakeOf(request.head, this.#parts.outside.random);
       call.sniffed = await this.#sniff(call);
       const response = await this.#attempts.run(call);
-      return this.#relay(call, response);
+      return response.upgraded === undefined
+        ? this.#relay(call, response)
+        : this.#openTunnel(call, response, response.upgraded);
     } catch (cause) {
       return this.#fail(call, asGatewayError(cause));
     }
   }
 
-  /** Stops its timers; requests that are open end by themselves. */
+  /** Closes the tunnels with 1001, which no listener waits for. */
+  stopTunnels(): void {
+    this.#tunnels.stop();
+  }
+
+  /** Stops its timers and tunnels; other requests end by themselves. */
   close(): void {
     this.#progress.close();
+    this.#tunnels.close();
   }
 
   #accept(request: ClientRequest): Call {
@@ -109,6 +123,26 @@ export class Gateway {
       onEnd: (end) => this.#settle(call, end, status),
     });
     return { status, headers: signed(call, headers, plan), body: relayed };
+  }
+
+  /** The answer that the listener turns into a socket; settles at its end. */
+  #openTunnel(call: Call, response: UpstreamResponse, socket: Socket): Answer {
+    const { outside, plan } = this.#parts;
+    const { status } = response;
+    const tunnel = this.#tunnels.open(socket, {
+      protocol: headerValue(response.headers, "sec-websocket-protocol"),
+      onEnd: (end, cause) => {
+        outside.log("debug", "tunnel.closed", { request_id: call.id, cause });
+        this.#settle(call, end, status);
+      },
+    });
+    const headers = call.handshake?.answerHeaders(response.headers) ?? [];
+    return {
+      status,
+      headers: signed(call, headers, plan),
+      body: undefined,
+      tunnel,
+    };
   }
 
   /** Gives back what the call reserved and records how it ended. */

@@ -9,6 +9,7 @@
 import { type CounterFamily, CounterLayout } from "../core/counters.ts";
 import { ERROR_TABLE, type ErrorCode } from "../core/error.ts";
 import type { AffinityOutcome } from "../core/placement.ts";
+import { TUNNEL_FAMILIES, TunnelTraffic } from "./tunnel_traffic.ts";
 
 /** Affinity outcomes in the order of their cells. */
 const AFFINITY_OUTCOMES = [
@@ -80,12 +81,14 @@ export function trafficLayout(sourceNames: readonly string[]): CounterLayout {
       label: undefined,
       values: single,
     },
+    ...TUNNEL_FAMILIES,
   ];
   return new CounterLayout(families);
 }
 
 /** One worker's view of the counters, by cell. */
 export class Traffic {
+  readonly tunnels: TunnelTraffic;
   readonly #row: Float64Array;
   readonly #outcome: number;
   readonly #affinity: number;
@@ -100,6 +103,7 @@ export class Traffic {
   constructor(layout: CounterLayout, row: Float64Array) {
     this.#layout = layout;
     this.#row = row;
+    this.tunnels = new TunnelTraffic(layout, row);
     this.#outcome = layout.offset("tryst_requests_total");
     this.#affinity = layout.offset("tryst_affinity_total");
     this.#source = layout.offset("tryst_session_key_source_total");

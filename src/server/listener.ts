@@ -12,6 +12,7 @@ import type { Answer, ClientRequest } from "../gateway/client_request.ts";
 import { type ServerQuirks, serverQuirks } from "./deno_versions.ts";
 import { DisconnectWatch } from "./disconnect_watch.ts";
 import { ServedRequest } from "./served_request.ts";
+import { acceptTunnel } from "./websocket.ts";
 
 /** What a listener is told. */
 export interface ListenerOptions {
@@ -50,7 +51,9 @@ export class Listener {
         watch.add(served);
         const answer = await options.handle(served);
         served.isAnswered = true;
-        return toResponse(answer, quirks);
+        return answer.tunnel === undefined
+          ? toResponse(answer, quirks)
+          : acceptTunnel(request, answer.headers, answer.tunnel);
       },
     );
     this.hostname = this.#server.addr.hostname;

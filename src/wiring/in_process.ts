@@ -61,6 +61,7 @@ export function startInProcess(config: Config, log: Log): InProcess {
   });
   async function stop(): Promise<void> {
     control.stop();
+    gateway.stopTunnels();
     await listener.stop(STOP_MS);
     gateway.close();
     upstream.close();

@@ -89,6 +89,7 @@ function start(command: Command & { kind: "start" }): void {
 }
 
 async function stop(deadlineMs: number): Promise<void> {
+  assembly?.gateway.stopTunnels();
   await listener?.stop(deadlineMs);
   assembly?.gateway.close();
   assembly?.upstream.close();

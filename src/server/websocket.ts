@@ -1,0 +1,82 @@
+/**
+ * The client's side of a tunnel: a WebSocket of `Deno.serve`.
+ *
+ * What the runtime decides, on all versions: it answers pings, puts fragments
+ * together up to 64 MiB and drops the connection beyond, drops it too where
+ * text is not UTF-8, and reads as fast as the client sends.
+ *
+ * Invariant: whatever the runtime reports, the tunnel is told once that the
+ * client has gone, and in time: before the socket opens the tunnel itself
+ * keeps a limit.
+ *
+ * @module
+ */
+import type { HeaderList } from "../core/request.ts";
+import type { ClientEnd, TunnelOffer } from "../gateway/client_end.ts";
+import type { Close } from "../gateway/websocket_close.ts";
+
+/**
+ * 120 s: a client that is silent for half of it is pinged, and dropped when it
+ * does not answer in the other half. A client that is there answers by itself,
+ * so this ends no idle tunnel; it finds machines that lost their network.
+ */
+const SILENCE_S = 120;
+
+/** What the runtime reports where a close had no code (RFC 6455, 7.1.5). */
+const NO_CODE = 1005;
+
+/** The answer that opens the client's side of `tunnel`. */
+export function acceptTunnel(
+  request: Request,
+  headers: HeaderList,
+  tunnel: TunnelOffer,
+): Response {
+  const { protocol } = tunnel;
+  const { socket, response } = Deno.upgradeWebSocket(request, {
+    idleTimeout: SILENCE_S,
+    ...(protocol === undefined ? {} : { protocol }),
+  });
+  socket.binaryType = "arraybuffer";
+  for (const [name, value] of headers) response.headers.append(name, value);
+  tunnel.join(new ServedSocket(socket));
+  let hasClosed = false;
+  const close = (close: Close | undefined) => {
+    if (hasClosed) return;
+    hasClosed = true;
+    tunnel.onClose(close);
+  };
+  socket.addEventListener("open", () => tunnel.onOpen());
+  socket.addEventListener("message", ({ data }) => {
+    tunnel.onMessage(typeof data === "string" ? data : new Uint8Array(data));
+  });
+  // An error is the end, and the only word of a socket that never opened.
+  socket.addEventListener("error", () => close(undefined));
+  socket.addEventListener("close", ({ code, reason, wasClean }) => {
+    if (!wasClean) close(undefined);
+    else close({ code: code === NO_CODE ? undefined : code, reason });
+  });
+  return response;
+}
+
+/** A WebSocket that takes no offense at being late. */
+class ServedSocket implements ClientEnd {
+  readonly #socket: WebSocket;
+
+  constructor(socket: WebSocket) {
+    this.#socket = socket;
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket.bufferedAmount;
+  }
+
+  send(data: string | Uint8Array): void {
+    if (this.#socket.readyState !== WebSocket.OPEN) return;
+    this.#socket.send(data as string | Uint8Array<ArrayBuffer>);
+  }
+
+  close({ code, reason }: Close): void {
+    if (this.#socket.readyState !== WebSocket.OPEN) return;
+    this.#socket.close(code, reason);
+  }
+}
