@@ -10,11 +10,14 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import type { Counters } from "../core/counters.ts";
 import { ENDPOINT_STATES, type EndpointState } from "../core/endpoint.ts";
+import { type EndpointHealth, registerHealth } from "./health_metrics.ts";
 
 /** An endpoint as it is now. */
-export interface EndpointStatus {
+export interface EndpointStatus extends EndpointHealth {
   readonly id: string;
   readonly state: EndpointState;
+  /** When it entered that state, in milliseconds since the Unix epoch. */
+  readonly sinceMs: number;
   readonly inFlight: number;
   /** Live sessions bound to it. */
   readonly sessions: number;
@@ -76,6 +79,7 @@ export function metricsRegistry(sources: MetricsSources): Registry {
       }
     },
   });
+  registerHealth(sources.endpoints, registers);
   registerTable(sources, registers);
   return registry;
 }

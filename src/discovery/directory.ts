@@ -1,11 +1,11 @@
 /**
- * What is known of the endpoints: their slots, states and models.
+ * What is known of the endpoints: their slots and models.
  *
  * Kept by the main thread alone. Every change of the pools is published as one
  * whole list, never as a difference, so that no thread can miss a step.
  *
- * Invariant: an endpoint keeps its slot while it is listed, and is `ready` only
- * after it has been reached.
+ * Invariant: an endpoint keeps its slot while it is listed. Whether it takes
+ * work is not decided here, but in `health_book.ts`.
  *
  * @module
  */
@@ -15,15 +15,6 @@ import type { EndpointTable } from "../core/endpoint_table.ts";
 import type { Log } from "../core/outside.ts";
 import { buildPools } from "../core/pool_plan.ts";
 import type { RoutesData } from "../gateway/routes.ts";
-
-/** What a look at an endpoint found. */
-export type Sighting =
-  | { readonly kind: "unreached"; readonly reason: string }
-  | {
-    readonly kind: "reached";
-    /** The models it lists, or `undefined` when its list cannot be read. */
-    readonly models: readonly string[] | undefined;
-  };
 
 /** What a directory is made of. */
 export interface DirectoryParts {
@@ -70,24 +61,16 @@ export class Directory {
     this.#publish();
   }
 
-  /** Takes what was found at one endpoint. */
-  report(id: string, sighting: Sighting): void {
-    const { log, table } = this.#parts;
-    const slot = this.slotOf(id);
-    const state = table.state(slot);
-    if (sighting.kind === "unreached") {
-      if (state !== "ready") return;
-      table.setState(slot, "ejected");
-      log("warn", "endpoint.ejected", { id, reason: sighting.reason });
-      return;
-    }
-    if (!sameModels(this.#models.get(id), sighting.models)) {
-      this.#models.set(id, sighting.models);
-      this.#publish();
-    }
-    if (state !== "probing" && state !== "ejected") return;
-    table.setState(slot, "ready");
-    log("info", "endpoint.ready", { id, models: sighting.models?.length });
+  /**
+   * Takes the models that an endpoint lists, `undefined` when its list cannot
+   * be read; an endpoint that is not listed any more is passed over.
+   */
+  listed(id: string, models: readonly string[] | undefined): void {
+    if (!this.#assigned.has(id)) return;
+    if (sameModels(this.#models.get(id), models)) return;
+    this.#models.set(id, models);
+    this.#parts.log("info", "endpoint.models", { id, models: models?.length });
+    this.#publish();
   }
 
   /** The slot of a listed endpoint. */

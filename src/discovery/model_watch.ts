@@ -1,24 +1,27 @@
 /**
- * Asks every endpoint for its models, again and again.
+ * Asks endpoints for their models: once before they take work, and again and
+ * again while they do.
  *
- * The list says which pool an endpoint belongs to, and that there was an answer
- * says that the endpoint can be reached.
+ * The list says which pool an endpoint belongs to. Whether it is well is not
+ * asked here: an endpoint that fails to list its models keeps those it had.
  *
  * Invariant: at most one question to an endpoint is open at a time, and an
- * answer is never read beyond its bound.
+ * answer is never read beyond its bounds, in bytes and in time.
  *
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
 import type { Clock } from "../core/outside.ts";
 import type { UpstreamClient, UpstreamResponse } from "../upstream/client.ts";
-import type { Sighting } from "./directory.ts";
 
-/** Milliseconds between two questions to an endpoint that answers. */
+/** Milliseconds between two questions to an endpoint that is ready. */
 const REFRESH_MS = 10_000;
 
-/** Milliseconds until one that did not answer is asked again. */
+/** Milliseconds until an endpoint that was not ready is looked at again. */
 const RETRY_MS = 1_000;
+
+/** An engine lists its models at once or is not well: milliseconds. */
+const ANSWER_MS = 5_000;
 
 /** Largest list read, in bytes; some thousand models. */
 const LIST_BYTES_MAX = 4_194_304;
@@ -26,15 +29,27 @@ const LIST_BYTES_MAX = 4_194_304;
 /** What a watch is made of. */
 export interface ModelWatchParts {
   readonly clock: Clock;
-  /** A client whose time limits suit a question that is answered at once. */
   readonly upstream: UpstreamClient;
-  readonly report: (endpointId: string, sighting: Sighting) => void;
+  /** Whether an endpoint takes work; others are not asked by themselves. */
+  readonly isReady: (endpointId: string) => boolean;
+  /** Takes a list, or `undefined` where the endpoint has none. */
+  readonly report: (
+    endpointId: string,
+    models: readonly string[] | undefined,
+  ) => void;
+}
+
+/** A question under way. */
+interface Question {
+  readonly answered: Promise<void>;
+  readonly cancel: () => void;
 }
 
 /** Watches a list of endpoints. */
 export class ModelWatch {
   readonly #parts: ModelWatchParts;
-  #cancels = new Map<string, () => void>();
+  readonly #open = new Map<string, Question>();
+  readonly #timers = new Map<string, () => void>();
 
   constructor(parts: ModelWatchParts) {
     this.#parts = parts;
@@ -43,68 +58,102 @@ export class ModelWatch {
   /** Watches exactly these endpoints from now on. */
   watch(endpoints: readonly EndpointSpec[]): void {
     this.stop();
-    for (const endpoint of endpoints) this.#ask(endpoint);
+    for (const endpoint of endpoints) this.#later(endpoint, REFRESH_MS);
   }
 
   /** Asks no more; open questions are broken off. */
   stop(): void {
-    for (const cancel of this.#cancels.values()) cancel();
-    this.#cancels = new Map();
+    for (const cancel of this.#timers.values()) cancel();
+    this.#timers.clear();
+    for (const { cancel } of this.#open.values()) cancel();
+    this.#open.clear();
   }
 
-  #ask(endpoint: EndpointSpec): void {
-    const exchange = this.#parts.upstream.start({
+  /**
+   * Asks one endpoint now. Resolves, never rejects, once that is reported, has
+   * failed or was broken off.
+   */
+  refresh(endpoint: EndpointSpec): Promise<void> {
+    const open = this.#open.get(endpoint.id);
+    if (open !== undefined) return open.answered;
+    const question = this.#ask(endpoint);
+    this.#open.set(endpoint.id, question);
+    return question.answered;
+  }
+
+  #later(endpoint: EndpointSpec, delayMs: number): void {
+    const cancel = this.#parts.clock.after(delayMs, () => {
+      const isReady = this.#parts.isReady(endpoint.id);
+      this.#later(endpoint, isReady ? REFRESH_MS : RETRY_MS);
+      if (isReady) this.refresh(endpoint);
+    });
+    this.#timers.set(endpoint.id, cancel);
+  }
+
+  #ask(endpoint: EndpointSpec): Question {
+    const { clock, report, upstream } = this.#parts;
+    const exchange = upstream.start({
       address: endpoint.address,
       method: "GET",
       target: `${endpoint.basePath}/v1/models`,
-      headers: [["host", endpoint.host], ["accept", "application/json"]],
+      headers: [
+        ["host", endpoint.host],
+        ["accept", "application/json"],
+        ...endpoint.health.headers.filter(([name]) => name !== "accept"),
+      ],
       body: undefined,
-      contentLength: undefined,
     });
     let isCancelled = false;
-    this.#cancels.set(endpoint.id, () => {
-      isCancelled = true;
-      exchange.abort();
-    });
-    const report = (sighting: Sighting) => {
-      if (isCancelled) return;
-      this.#parts.report(endpoint.id, sighting);
-      const delayMs = sighting.kind === "reached" ? REFRESH_MS : RETRY_MS;
-      this.#cancels.set(
-        endpoint.id,
-        this.#parts.clock.after(delayMs, () => this.#ask(endpoint)),
-      );
+    const cancelDeadline = clock.after(ANSWER_MS, exchange.abort);
+    const end = () => {
+      cancelDeadline();
+      if (!isCancelled) this.#open.delete(endpoint.id);
     };
-    readModels(exchange.response).then(
-      (models) => report({ kind: "reached", models }),
-      (error) => report({ kind: "unreached", reason: String(error) }),
-    );
+    const answered = readModels(exchange.response).then((list) => {
+      end();
+      if (!isCancelled && list !== "unknown") report(endpoint.id, list);
+    }, end); // What cannot be asked is unknown, not gone.
+    const cancel = () => {
+      isCancelled = true;
+      cancelDeadline();
+      exchange.abort();
+    };
+    return { answered, cancel };
   }
 }
 
-/** The ids listed, or `undefined` when the answer holds no list. */
+/**
+ * The ids listed; `undefined` when the engine has no list, `unknown` when it
+ * cannot tell for now.
+ */
 async function readModels(
   response: Promise<UpstreamResponse>,
-): Promise<readonly string[] | undefined> {
+): Promise<readonly string[] | undefined | "unknown"> {
   const { status, body } = await response;
+  const text = await readText(body);
+  if (status >= 500 || status === 429) return "unknown";
+  return status === 200 && text !== undefined ? modelIds(text) : undefined;
+}
+
+/** A body as text; `undefined` for none, and for one that is too large. */
+async function readText(
+  body: UpstreamResponse["body"],
+): Promise<string | undefined> {
   if (body === undefined) return undefined;
+  if (body instanceof Uint8Array) return new TextDecoder().decode(body);
   const chunks: Uint8Array[] = [];
-  if (body instanceof Uint8Array) chunks.push(body);
-  else {
-    let byteCount = 0;
-    for (;;) {
-      const chunk = await body.read();
-      if (chunk === undefined) break;
-      byteCount += chunk.length;
-      if (byteCount > LIST_BYTES_MAX) {
-        body.cancel();
-        return undefined;
-      }
-      chunks.push(chunk);
+  let byteCount = 0;
+  for (;;) {
+    const chunk = await body.read();
+    if (chunk === undefined) break;
+    byteCount += chunk.length;
+    if (byteCount > LIST_BYTES_MAX) {
+      body.cancel();
+      return undefined;
     }
+    chunks.push(chunk);
   }
-  if (status !== 200) return undefined;
-  return modelIds(await new Blob(chunks as BlobPart[]).text());
+  return await new Blob(chunks as BlobPart[]).text();
 }
 
 /** The ids in `{"data": [{"id": ...}]}`, sorted; `undefined` if it is not so. */

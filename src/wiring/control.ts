@@ -11,11 +11,14 @@ import type { Registry } from "prom-client";
 import { type EndpointStatus, metricsRegistry } from "../admin/metrics.ts";
 import type { Config } from "../config/config.ts";
 import { slotOfBinding } from "../core/binding.ts";
+import type { EndpointSpec } from "../core/endpoint.ts";
 import { ENDPOINTS_MAX } from "../core/endpoint_table.ts";
 import { Ledger } from "../core/ledger.ts";
 import type { Outside } from "../core/outside.ts";
 import { Directory } from "../discovery/directory.ts";
+import { HealthBook } from "../discovery/health_book.ts";
 import { ModelWatch } from "../discovery/model_watch.ts";
+import { Prober } from "../discovery/prober.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 import { UpstreamClient } from "../upstream/client.ts";
 import {
@@ -24,8 +27,11 @@ import {
   type SharedState,
 } from "./shared_state.ts";
 
-/** An engine lists its models at once or is not well: milliseconds. */
-const MODELS_ANSWER_MS = 5_000;
+/**
+ * Milliseconds between two looks at the health of endpoints: probes start late
+ * by up to as much, which is little beside their intervals.
+ */
+const TICK_MS = 250;
 
 /** Milliseconds between two walks over the session table. */
 const SWEEP_MS = 1_000;
@@ -44,11 +50,14 @@ export class Control {
   readonly metrics: Registry;
   readonly #parts: ControlParts;
   readonly #upstream: UpstreamClient;
+  readonly #health: HealthBook;
+  readonly #prober: Prober;
   readonly #watch: ModelWatch;
   #sessionsBySlot: readonly number[] = [];
   #publish: (routes: RoutesData) => void = () => {};
   #deathCount = 0;
   #stopSweeps: () => void = () => {};
+  #stopTicks: () => void = () => {};
 
   constructor(parts: ControlParts) {
     const { config, outside, workerCount } = parts;
@@ -62,15 +71,25 @@ export class Control {
       log: outside.log,
       publish: (routes) => this.#publish(routes),
     });
+    this.#health = new HealthBook({ table: this.state.endpoints, outside });
+    // Whoever asks keeps a deadline of its own.
     this.#upstream = new UpstreamClient(outside, {
       connectMs: config.timeouts.connectMs,
-      firstByteMs: MODELS_ANSWER_MS,
-      idleMs: MODELS_ANSWER_MS,
+      idleMs: Infinity,
     });
+    const { clock } = outside;
     this.#watch = new ModelWatch({
-      clock: outside.clock,
+      clock,
       upstream: this.#upstream,
-      report: (id, sighting) => this.directory.report(id, sighting),
+      isReady: (id) => this.#health.isReady(id),
+      report: (id, models) => this.directory.listed(id, models),
+    });
+    this.#prober = new Prober({
+      clock,
+      upstream: this.#upstream,
+      due: () => this.#health.due(),
+      prepare: (endpoint) => this.#prepare(endpoint),
+      report: (id, outcome) => this.#health.probed(id, outcome),
     });
     this.metrics = metricsRegistry({
       counters: this.state.counters,
@@ -82,10 +101,32 @@ export class Control {
 
   /** Takes the configured endpoints and starts to look at them. */
   start(): void {
-    const { config } = this.#parts;
-    this.directory.replace(config.endpoints);
-    this.#watch.watch(config.endpoints);
+    this.replace(this.#parts.config.endpoints);
     this.#sweep();
+    this.#tick();
+  }
+
+  /** Takes a whole list of endpoints; what is known of those kept stays. */
+  replace(specs: readonly EndpointSpec[]): void {
+    this.#prober.stop();
+    this.directory.replace(specs);
+    this.#health.replace(specs, (id) => this.directory.slotOf(id));
+    this.#watch.watch(specs);
+  }
+
+  /**
+   * Has an endpoint finish its requests and take no more, bound sessions
+   * included, until it is restored.
+   *
+   * @returns False when it is not listed.
+   */
+  drain(id: string): boolean {
+    return this.#health.drain(id);
+  }
+
+  /** Lets a drained endpoint take work again, once it is seen to be well. */
+  restore(id: string): boolean {
+    return this.#health.restore(id);
   }
 
   /** Has `publish` take every new list from now on. */
@@ -96,6 +137,8 @@ export class Control {
   /** Looks no more and closes its connections. */
   stop(): void {
     this.#stopSweeps();
+    this.#stopTicks();
+    this.#prober.stop();
     this.#watch.stop();
     this.#upstream.close();
   }
@@ -114,11 +157,16 @@ export class Control {
     const { endpoints } = this.state;
     return this.directory.endpoints.map(({ id }) => {
       const slot = this.directory.slotOf(id);
+      const record = this.#health.record(id);
       return {
         id,
         state: endpoints.state(slot) ?? "probing",
+        sinceMs: record?.health.sinceMs ?? 0,
         inFlight: endpoints.inFlight(slot),
         sessions: this.#sessionsBySlot[slot] ?? 0,
+        failures: endpoints.failures(slot),
+        ejections: record?.ejections ?? new Map(),
+        probes: record?.probes ?? new Map(),
       };
     });
   }
@@ -128,6 +176,20 @@ export class Control {
     const endpoints = this.endpoints();
     const eligible = endpoints.filter(({ state }) => state === "ready").length;
     return { eligible, total: endpoints.length };
+  }
+
+  /** The models come before the work: they decide on the pools. */
+  #prepare(endpoint: EndpointSpec): Promise<void> {
+    return this.#health.isReady(endpoint.id)
+      ? Promise.resolve()
+      : this.#watch.refresh(endpoint);
+  }
+
+  #tick(): void {
+    this.#health.look();
+    this.#prober.run();
+    const { clock } = this.#parts.outside;
+    this.#stopTicks = clock.after(TICK_MS, () => this.#tick());
   }
 
   #sessionGauges() {

@@ -1,8 +1,8 @@
 /**
  * A gateway in front of engines that a test plays by hand, byte by byte.
  *
- * The gateway's own question for the list of models is answered here, so that
- * a script sees the requests of clients only.
+ * The gateway's own questions, for health and for the list of models, are
+ * answered here, so that a script sees the requests of clients only.
  *
  * Invariant: everything is closed at the end, and requests are counted as in
  * any other world.
@@ -15,6 +15,8 @@ import {
   type GatewayWorld,
   withGateway,
 } from "./world.ts";
+
+const HEALTHY = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
 /** What an engine does with one request, given as it came. */
 export type Script = (peer: Peer, request: string) => Promise<void>;
@@ -64,7 +66,8 @@ function serve(script: Script, models: string): ScriptedServer {
     for (;;) {
       const request = await peer.request();
       if (request === "") return;
-      if (request.startsWith("GET /v1/models ")) await peer.send(models);
+      if (request.startsWith("GET /health ")) await peer.send(HEALTHY);
+      else if (request.startsWith("GET /v1/models ")) await peer.send(models);
       else await script(peer, request);
     }
   });
