@@ -92,7 +92,7 @@ export const ERROR_TABLE = {
     status: 502,
     type: "server_error",
     fault: "upstream",
-    message: "The endpoint closed the connection before it answered",
+    message: "The endpoint closed the connection before its answer was whole",
   },
   upstream_malformed: {
     status: 502,
@@ -106,6 +106,13 @@ export const ERROR_TABLE = {
     fault: "gateway",
     retryAfterS: 1,
     message: "Bodies of other requests fill limits.sniff_memory",
+  },
+  gateway_stopping: {
+    status: 503,
+    type: "service_unavailable_error",
+    fault: "gateway",
+    retryAfterS: 1,
+    message: "The gateway is stopping and gave the request up",
   },
   no_eligible_endpoint: {
     status: 503,

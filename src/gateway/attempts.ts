@@ -69,7 +69,7 @@ export class Attempts {
         call.sniffed?.release();
         return response;
       } catch (cause) {
-        const failure = asUpstreamFailure(cause);
+        const failure = failureOf(call, cause);
         this.noteFailure(call, failure);
         if (!this.#tryNext(call, cause, failure)) throw failure;
       }
@@ -182,6 +182,14 @@ export class Attempts {
     }
     return true;
   }
+}
+
+/** An attempt that was given up without the client's leave: at stopping. */
+function failureOf(call: Call, cause: unknown): GatewayError {
+  const failure = asUpstreamFailure(cause);
+  return failure.code === "client_gone" && !call.isGone
+    ? new GatewayError("gateway_stopping", { cause })
+    : failure;
 }
 
 /** `Retry-After` in seconds (RFC 9110, 10.2.3); dates are not honored. */

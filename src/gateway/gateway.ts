@@ -104,15 +104,20 @@ export class Gateway {
   #relay(call: Call, response: UpstreamResponse): Answer {
     const { plan, traffic } = this.#parts;
     const { status, body } = response;
-    if (body === undefined || body instanceof Uint8Array) {
-      traffic.relayed(body?.length ?? 0);
-      this.#settle(call, { kind: "complete" }, status);
-      const headers = answerHeaders(response.headers, body === undefined);
-      return { status, headers: signed(call, headers, plan), body };
-    }
-    const headers = answerHeaders(response.headers, body.length !== undefined);
+    const isStreamed = body !== undefined && !(body instanceof Uint8Array);
+    // The length of a body that is here is known to whoever writes it.
+    const keepsLength = isStreamed
+      ? body.length !== undefined
+      : body === undefined;
+    const headers = answerHeaders(response.headers, keepsLength);
     const isEvents = isEventStream(response);
     if (isEvents) headers.push(["x-accel-buffering", "no"]);
+    const answer = { status, headers: signed(call, headers, plan) };
+    if (!isStreamed) {
+      traffic.relayed(body?.length ?? 0);
+      this.#settle(call, { kind: "complete" }, status);
+      return { ...answer, body };
+    }
     const relayed = new RelayedBody(body, {
       errorEvent: isEvents
         ? (error) => errorEvent(error, call.request.head.target, call.id)
@@ -122,7 +127,7 @@ export class Gateway {
       onBytes: (byteCount) => traffic.relayed(byteCount),
       onEnd: (end) => this.#settle(call, end, status),
     });
-    return { status, headers: signed(call, headers, plan), body: relayed };
+    return { ...answer, body: relayed };
   }
 
   /** The answer that the listener turns into a socket; settles at its end. */

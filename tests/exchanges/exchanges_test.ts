@@ -24,6 +24,7 @@ const WITHOUT_CASE: ReadonlyMap<string, string> = new Map<ErrorCode, string>([
   ["request_body_broken", "the listener ends such a connection without a word"],
   ["internal_error", "nothing known brings it about"],
   ["upstream_connect_timeout", "loopback accepts or refuses at once"],
+  ["gateway_stopping", "only while a gateway stops"],
 ]);
 
 test("every exchange goes as its file says", async (t) => {
