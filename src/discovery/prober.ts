@@ -1,9 +1,9 @@
 /**
  * Asks endpoints how they are, whenever their health says that it is time.
  *
- * Every probe opens a connection of its own and announces that it is the last
- * request on it: a stale one would say nothing about the endpoint, and whether
- * it still accepts connections is half of the question.
+ * Every probe opens a connection of its own and closes it: a stale one would
+ * say nothing about the endpoint, and whether it still accepts connections is
+ * half of the question.
  *
  * Invariant: an endpoint has at most one probe at a time, which ends within
  * its timeout, and all of them together are bounded.
@@ -12,11 +12,7 @@
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
 import type { Clock } from "../core/outside.ts";
-import {
-  type UpstreamClient,
-  UpstreamError,
-  type UpstreamExchange,
-} from "../upstream/client.ts";
+import { type UpstreamClient, UpstreamError } from "../upstream/client.ts";
 import type { ProbeOutcome } from "./health_book.ts";
 
 /**
@@ -34,8 +30,8 @@ const MISSING: ReadonlySet<number> = new Set([404, 405, 501]);
 /** What a prober is made of. */
 export interface ProberParts {
   readonly clock: Clock;
-  /** A client of its own; its limits are wider than those of probes. */
-  readonly upstream: UpstreamClient;
+  /** Makes a client for one request, which is closed after it. */
+  readonly connect: () => UpstreamClient;
   /** Endpoints whose probe is due, longest first. */
   readonly due: () => readonly EndpointSpec[];
   /**
@@ -48,7 +44,7 @@ export interface ProberParts {
 
 /** One probe under way. */
 interface Probe {
-  exchange: UpstreamExchange | undefined;
+  client: UpstreamClient | undefined;
   /** Broken off; nobody wants to know how it ends. */
   isOver: boolean;
   isLate: boolean;
@@ -77,7 +73,7 @@ export class Prober {
   stop(): void {
     for (const probe of this.#open.values()) {
       probe.isOver = true;
-      probe.exchange?.abort();
+      probe.client?.close();
     }
     this.#open.clear();
     this.#autoPaths.clear();
@@ -86,11 +82,11 @@ export class Prober {
   async #start(endpoint: EndpointSpec): Promise<void> {
     const { clock, prepare, report } = this.#parts;
     const { timeoutMs } = endpoint.health;
-    const probe: Probe = { exchange: undefined, isOver: false, isLate: false };
+    const probe: Probe = { client: undefined, isOver: false, isLate: false };
     this.#open.set(endpoint.id, probe);
     const cancel = clock.after(timeoutMs, () => {
       probe.isLate = true;
-      probe.exchange?.abort();
+      probe.client?.close();
     });
     const outcome = await this.#ask(endpoint, probe);
     cancel();
@@ -140,21 +136,24 @@ export class Prober {
     probe: Probe,
   ): Promise<number> {
     if (probe.isLate || probe.isOver) throw new Error("It is too late to ask");
-    const exchange = this.#parts.upstream.start({
-      address: endpoint.address,
-      method: "GET",
-      target: endpoint.basePath + path,
-      headers: [
-        ["host", endpoint.host],
-        ["connection", "close"],
-        ...endpoint.health.headers,
-      ],
-      body: undefined,
-    });
-    probe.exchange = exchange;
-    const { status, body } = await exchange.response;
-    if (body !== undefined && !(body instanceof Uint8Array)) body.cancel();
-    return status;
+    const client = this.#parts.connect();
+    probe.client = client;
+    try {
+      const { response } = client.start({
+        address: endpoint.address,
+        method: "GET",
+        target: endpoint.basePath + path,
+        headers: [
+          ["host", endpoint.host],
+          ["connection", "close"],
+          ...endpoint.health.headers,
+        ],
+        body: undefined,
+      });
+      return (await response).status;
+    } finally {
+      client.close();
+    }
   }
 }
 
@@ -162,8 +161,13 @@ export class Prober {
 function outcomeOf(error: unknown): ProbeOutcome {
   const isSilence = error instanceof UpstreamError &&
     /_timeout$/.test(error.kind);
-  return {
-    result: isSilence ? "timed_out" : "failed",
-    detail: error instanceof Error ? error.message : String(error),
-  };
+  return { result: isSilence ? "timed_out" : "failed", detail: textOf(error) };
+}
+
+/** The message with that of its cause, which names the system's error. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error
+    ? `${error.message}: ${error.cause.message}`
+    : error.message;
 }

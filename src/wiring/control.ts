@@ -73,10 +73,10 @@ export class Control {
     });
     this.#health = new HealthBook({ table: this.state.endpoints, outside });
     // Whoever asks keeps a deadline of its own.
-    this.#upstream = new UpstreamClient(outside, {
-      connectMs: config.timeouts.connectMs,
-      idleMs: Infinity,
-    });
+    const { connectMs } = config.timeouts;
+    const connect = () =>
+      new UpstreamClient(outside, { connectMs, idleMs: Infinity });
+    this.#upstream = connect();
     const { clock } = outside;
     this.#watch = new ModelWatch({
       clock,
@@ -86,7 +86,7 @@ export class Control {
     });
     this.#prober = new Prober({
       clock,
-      upstream: this.#upstream,
+      connect,
       due: () => this.#health.due(),
       prepare: (endpoint) => this.#prepare(endpoint),
       report: (id, outcome) => this.#health.probed(id, outcome),
