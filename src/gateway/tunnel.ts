@@ -4,7 +4,7 @@
  * Each leg keeps its own handshake, masks, pings and compression; what crosses
  * is messages, close codes and reasons. A code that says that a side vanished
  * cannot be sent, so the other side reads 1001. A side at fault reads what its
- * fault was; then an innocent client reads 1014, an innocent engine 1001.
+ * fault was; then an innocent client reads 1011, an innocent engine 1001.
  *
  * Reading from the engine stops while the client has much to take. The
  * listener's sockets cannot be made to stop, so a client that sends more than
@@ -168,7 +168,7 @@ export class Tunnel implements TunnelOffer, EngineEndOwner {
         this.#engineFailed("upstream_idle_timeout", GOING_AWAY);
         break;
       case "broken":
-        this.#engineFailed("upstream_malformed", BAD_GATEWAY, ending.error);
+        this.#engineFailed("upstream_malformed", ENDPOINT_BROKEN, ending.error);
         break;
     }
   }
@@ -224,4 +224,4 @@ export class Tunnel implements TunnelOffer, EngineEndOwner {
 }
 
 const GOING_AWAY: Close = { code: CLOSE_CODE.goingAway, reason: "" };
-const BAD_GATEWAY: Close = { code: CLOSE_CODE.badGateway, reason: "" };
+const ENDPOINT_BROKEN: Close = { code: CLOSE_CODE.internalError, reason: "" };

@@ -23,10 +23,13 @@ export const CLOSE_CODE = {
   /** Text that is not UTF-8. */
   invalidData: 1007,
   tooBig: 1009,
+  /**
+   * The endpoint broke the protocol or a limit. 1014 would say so more
+   * closely, but there are clients that take it for an error of ours.
+   */
+  internalError: 1011,
   /** The endpoint takes less than the client sends. */
   tryAgainLater: 1013,
-  /** The endpoint broke the protocol or a limit. */
-  badGateway: 1014,
 } as const;
 
 const encoder = new TextEncoder();

@@ -22,6 +22,14 @@ import type { Close } from "../gateway/websocket_close.ts";
  */
 const SILENCE_S = 120;
 
+/**
+ * 20 ms without a message before a close is sent, and 500 ms at most: when
+ * anything but a close follows its close frame, the runtime resets the
+ * connection, and a client that is sending may never read why.
+ */
+const QUIET_MS = 20;
+const QUIET_WAIT_MS_MAX = 500;
+
 /** What the runtime reports where a close had no code (RFC 6455, 7.1.5). */
 const NO_CODE = 1005;
 
@@ -38,15 +46,18 @@ export function acceptTunnel(
   });
   socket.binaryType = "arraybuffer";
   for (const [name, value] of headers) response.headers.append(name, value);
-  tunnel.join(new ServedSocket(socket));
+  const served = new ServedSocket(socket);
+  tunnel.join(served);
   let hasClosed = false;
   const close = (close: Close | undefined) => {
     if (hasClosed) return;
     hasClosed = true;
+    served.forget();
     tunnel.onClose(close);
   };
   socket.addEventListener("open", () => tunnel.onOpen());
   socket.addEventListener("message", ({ data }) => {
+    served.heard();
     tunnel.onMessage(typeof data === "string" ? data : new Uint8Array(data));
   });
   // An error is the end, and the only word of a socket that never opened.
@@ -58,9 +69,13 @@ export function acceptTunnel(
   return response;
 }
 
-/** A WebSocket that takes no offense at being late. */
+/** A WebSocket that takes no offense at being late, and closes politely. */
 class ServedSocket implements ClientEnd {
   readonly #socket: WebSocket;
+  #heardAtMs = -Infinity;
+  /** By when the close that waits is sent; `undefined` while there is none. */
+  #closeByMs: number | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(socket: WebSocket) {
     this.#socket = socket;
@@ -70,13 +85,35 @@ class ServedSocket implements ClientEnd {
     return this.#socket.bufferedAmount;
   }
 
+  /** A message has come. */
+  heard(): void {
+    this.#heardAtMs = performance.now();
+  }
+
+  /** The socket is closed. */
+  forget(): void {
+    clearTimeout(this.#timer);
+  }
+
   send(data: string | Uint8Array): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
+    if (this.#closeByMs !== undefined) return;
     this.#socket.send(data as string | Uint8Array<ArrayBuffer>);
   }
 
-  close({ code, reason }: Close): void {
+  close(close: Close): void {
+    if (this.#closeByMs !== undefined) return;
+    this.#closeByMs = performance.now() + QUIET_WAIT_MS_MAX;
+    this.#closeWhenQuiet(close);
+  }
+
+  #closeWhenQuiet(close: Close): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    this.#socket.close(code, reason);
+    const quietAtMs = this.#heardAtMs + QUIET_MS;
+    const closeAtMs = Math.min(quietAtMs, this.#closeByMs ?? quietAtMs);
+    const waitMs = closeAtMs - performance.now();
+    if (waitMs > 0) {
+      this.#timer = setTimeout(() => this.#closeWhenQuiet(close), waitMs);
+    } else this.#socket.close(close.code, close.reason);
   }
 }
