@@ -39,6 +39,7 @@ export function summaryLines(config: Config): string[] {
     ["limits.sniff_memory", sizeText(config.limits.sniffMemoryBytes)],
     ["attempts.max", config.attempts.max],
     ["attempts.budget", config.attempts.budget],
+    ["stop.ready_grace", durationText(config.stop.readyGraceMs)],
     ["stop.deadline", durationText(config.stop.deadlineMs)],
     ["timeouts.connect", durationText(timeouts.connectMs)],
     ["timeouts.first_byte", durationText(timeouts.firstByteMs)],
@@ -89,6 +90,7 @@ function endpointText({ id, weight, maxInFlight }: EndpointSpec): string {
 
 function durationText(ms: number | undefined): string {
   if (ms === undefined) return "none";
+  if (ms === 0) return "0s";
   for (const [unit, unitMs] of DURATION_UNITS) {
     if (ms % unitMs === 0) return `${ms / unitMs}${unit}`;
   }

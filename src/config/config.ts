@@ -57,8 +57,12 @@ export interface Config {
     /** Further attempts earned by each request; 0 to 1. */
     readonly budget: number;
   };
-  /** How long running requests get when the gateway is told to stop. */
-  readonly stop: { readonly deadlineMs: number };
+  readonly stop: {
+    /** How long readiness fails before the gateway stops accepting; 0 and up. */
+    readonly readyGraceMs: number;
+    /** How long running requests get after that. */
+    readonly deadlineMs: number;
+  };
   /** What holds for endpoints that say nothing else. */
   readonly health: HealthSettings;
   readonly timeouts: {

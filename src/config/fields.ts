@@ -159,6 +159,13 @@ export const FIELDS = {
     doc: "Further attempts in relation to requests, 0 to 1",
     read: (value) => parseNumber(value, SHARE_BOUNDS),
   } satisfies Field<number>,
+  stopReadyGrace: {
+    path: "stop.ready_grace",
+    initial: "0s",
+    doc: "Duration for which readiness fails before the gateway stops" +
+      " accepting, for a load balancer to notice, or 0s",
+    read: readDurationOrZero,
+  },
   stopDeadline: {
     path: "stop.deadline",
     initial: "30s",
@@ -211,6 +218,10 @@ function readCapacity(value: unknown): number {
 
 function readDurationOrNone(value: unknown): number | undefined {
   return value === "none" ? undefined : parseDurationMs(value);
+}
+
+function readDurationOrZero(value: unknown): number {
+  return value === "0s" ? 0 : parseDurationMs(value);
 }
 
 function readPolicy(value: unknown, { names }: Spot): string {

@@ -164,7 +164,10 @@ function assemble(given: ReadonlyMap<string, Given>, top: Spot): Config {
       max: read(FIELDS.attemptsMax),
       budget: read(FIELDS.attemptsBudget),
     },
-    stop: { deadlineMs: read(FIELDS.stopDeadline) },
+    stop: {
+      readyGraceMs: read(FIELDS.stopReadyGrace),
+      deadlineMs: read(FIELDS.stopDeadline),
+    },
     timeouts: {
       connectMs: read(FIELDS.connect),
       firstByteMs: read(FIELDS.firstByte),

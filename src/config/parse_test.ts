@@ -115,6 +115,9 @@ test("parseConfig() complains with path, wish and value", () => {
     ],
     [{ limits: { body: 1 } }, `between 1KiB and 1024GiB`],
     [{ timeouts: { connect: "none" } }, `must be a duration`],
+    [{ stop: { deadline: "0s" } }, `must be over 0 and below 25 days`],
+    [{ stop: { ready_grace: "0" } }, `must be a duration`],
+    [{ stop: { ready_grace: 0 } }, `must be a duration`],
     [{ admin: { listen: "127.0.0.1:8080" } }, `must not be the address`],
   ];
   for (const [document, piece] of table) {
@@ -172,7 +175,7 @@ test("parseConfig() defaults what is not given", () => {
       sniffMemoryBytes: 268_435_456,
     },
     attempts: { max: 2, budget: 0.2 },
-    stop: { deadlineMs: 30_000 },
+    stop: { readyGraceMs: 0, deadlineMs: 30_000 },
     health: HEALTH,
     timeouts: {
       connectMs: 3000,
