@@ -12,6 +12,8 @@ import type { Flag } from "./flags.ts";
 /** The arguments as values of flags. */
 export interface ParsedArgs {
   readonly wantsHelp: boolean;
+  /** The word that is no flag; empty when the command wants none. */
+  readonly operand: string;
   /** Values by flag name, in the order in which they came. */
   readonly values: ReadonlyMap<string, readonly string[]>;
   /** One sentence for each thing that is wrong. */
@@ -21,13 +23,18 @@ export interface ParsedArgs {
 /** Spellings of a wish for help. */
 export const HELP_FLAGS: readonly string[] = ["--help", "-h"];
 
-/** Parses `--name value` and `--name=value` of the flags given. */
+/**
+ * Parses `--name value` and `--name=value` of the flags given, `--name` of
+ * switches, and the operand if there is one.
+ */
 export function parseArgs(
   argv: readonly string[],
   flags: readonly Flag[],
+  operandName?: string,
 ): ParsedArgs {
   const values = new Map<string, string[]>();
   const problems: string[] = [];
+  let operand = "";
   let wantsHelp = false;
   for (let at = 0; at < argv.length; at++) {
     const arg = argv[at] ?? "";
@@ -36,11 +43,22 @@ export function parseArgs(
       continue;
     }
     const [name = "", inline] = splitAtEquals(arg);
+    if (operandName !== undefined && operand === "" && !isFlag(arg)) {
+      operand = arg;
+      continue;
+    }
     const flag = flags.find((flag) => flag.name === name);
     if (flag === undefined) {
       problems.push(unknownArgument(name, flags));
       // What follows an unknown flag is most likely its value.
       if (inline === undefined && !isFlag(argv[at + 1])) at++;
+      continue;
+    }
+    if (flag.value === undefined) {
+      if (inline !== undefined) {
+        problems.push(`Cannot use "${name}" with a value: it takes none`);
+      }
+      values.set(name, []);
       continue;
     }
     const value = inline ?? (isFlag(argv[at + 1]) ? undefined : argv[++at]);
@@ -54,7 +72,10 @@ export function parseArgs(
     }
     values.set(name, [...given, value]);
   }
-  return { wantsHelp, values, problems };
+  if (operandName !== undefined && operand === "") {
+    problems.push(`Cannot do that without ${operandName}`);
+  }
+  return { wantsHelp, operand, values, problems };
 }
 
 function splitAtEquals(arg: string): [string, string?] {

@@ -36,8 +36,44 @@ test("parseArgs() reads both spellings, repeats and a wish for help", () => {
   const args = parseArgs(line.split(" "), CONFIG_FLAGS);
   assertEquals(args, {
     wantsHelp: true,
+    operand: "",
     values: new Map([["--endpoint", ["a", "b=c"]], ["--workers", ["2"]]]),
     problems: [],
   });
   assertEquals(parseArgs([], CONFIG_FLAGS).wantsHelp, false);
+});
+
+test("parseArgs() takes switches and one operand where they are wanted", () => {
+  const flags = [
+    {
+      name: "--json",
+      value: undefined,
+      isList: false,
+      doc: "",
+      env: undefined,
+    },
+    { name: "--wait", value: "TIME", isList: false, doc: "", env: undefined },
+  ];
+  const bad: [string, string[]][] = [
+    ["--json", ["without NAME"]],
+    ["--json=1 a", [`"--json" with a value: it takes none`]],
+    ["a b", [`Cannot use argument "b"`]],
+    ["a --json b", [`Cannot use argument "b"`]],
+    ["--wait 1s", ["without NAME"]],
+  ];
+  for (const [line, pieces] of bad) {
+    const { problems } = parseArgs(line.split(" "), flags, "NAME");
+    assertEquals(problems.length, pieces.length, problems.join("\n"));
+    for (const [at, piece] of pieces.entries()) {
+      assert(problems[at]?.includes(piece), `${problems[at]} has no ${piece}`);
+    }
+  }
+  for (const line of ["a --json --wait 1s", "--json a --wait=1s"]) {
+    assertEquals(parseArgs(line.split(" "), flags, "NAME"), {
+      wantsHelp: false,
+      operand: "a",
+      values: new Map([["--json", []], ["--wait", ["1s"]]]),
+      problems: [],
+    });
+  }
 });

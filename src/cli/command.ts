@@ -25,6 +25,8 @@ export interface Command {
   /** One line for help and the README. */
   readonly summary: string;
   readonly flags: readonly Flag[];
+  /** What comes first, in capitals, for commands that want it; one word. */
+  readonly operand?: string;
   /** Does the work; `args` has no problems and wants no help. */
   run(args: ParsedArgs, edge: Edge): Promise<number>;
 }

@@ -32,7 +32,7 @@ export async function runCommandLine(
   }
   const command = commands.find((command) => command.name === name);
   if (command === undefined) return refuse(unknown(name, commands), edge);
-  const args = parseArgs(rest, command.flags);
+  const args = parseArgs(rest, command.flags, command.operand);
   if (args.wantsHelp) {
     edge.out(commandHelp(command));
     return EXIT.ok;

@@ -6,28 +6,35 @@
  * README follow, and `deno.json` must let the compiled binary read the
  * variable (the tidy test checks it).
  *
- * Invariant: each flag has a variable, and precedence is flag, variable, file,
+ * Invariant: each flag of the configuration has a variable, and precedence is flag, variable, file,
  * default.
  *
  * @module
  */
 
-/** One flag; all take a value. */
+/** One flag. */
 export interface Flag {
   /** With its two dashes. */
   readonly name: string;
-  /** What the value is, in capitals. */
-  readonly value: string;
-  readonly env: string;
-  /** The key that it sets; `undefined` for the file itself. */
-  readonly path: string | undefined;
+  /** What the value is, in capitals; `undefined` for a switch. */
+  readonly value: string | undefined;
+  /** `undefined` for what is meant for one call and never for a set-up. */
+  readonly env: string | undefined;
   /** May be repeated; its variable is a list with commas. */
   readonly isList: boolean;
   readonly doc: string;
 }
 
+/** A flag of the configuration; all take a value. */
+export interface ConfigFlag extends Flag {
+  readonly value: string;
+  readonly env: string;
+  /** The key that it sets; `undefined` for the file itself. */
+  readonly path: string | undefined;
+}
+
 /** The configuration file. */
-export const CONFIG_FLAG: Flag = {
+export const CONFIG_FLAG: ConfigFlag = {
   name: "--config",
   value: "FILE",
   env: "TRYST_CONFIG",
@@ -37,7 +44,7 @@ export const CONFIG_FLAG: Flag = {
 };
 
 /** The address to serve. */
-export const LISTEN_FLAG: Flag = {
+export const LISTEN_FLAG: ConfigFlag = {
   name: "--listen",
   value: "HOST:PORT",
   env: "TRYST_LISTEN",
@@ -47,7 +54,7 @@ export const LISTEN_FLAG: Flag = {
 };
 
 /** The flags of the commands that read a configuration. */
-export const CONFIG_FLAGS: readonly Flag[] = [
+export const CONFIG_FLAGS: readonly ConfigFlag[] = [
   CONFIG_FLAG,
   LISTEN_FLAG,
   {

@@ -1,7 +1,7 @@
 /**
- * The texts of `--help`.
+ * The texts of `--help`, and tables as commands print them.
  *
- * Invariant: every line comes from a table; help knows no command, flag or key
+ * Invariant: every line of help comes from a table; help knows no command, flag or key
  * by name.
  *
  * @module
@@ -28,12 +28,10 @@ export function programHelp(commands: readonly Command[]): string {
 }
 
 /** Help on a command: its flags and, where it reads one, its file's keys. */
-export function commandHelp({ name, summary, flags }: Command): string {
-  const lines = [
-    summary,
-    "",
-    `Usage: tryst ${[name, ...usage(flags)].join(" ")}`,
-  ];
+export function commandHelp(command: Command): string {
+  const { name, summary, flags, operand = [] } = command;
+  const words = [name].concat(operand, usage(flags));
+  const lines = [summary, "", `Usage: tryst ${words.join(" ")}`];
   if (flags.length > 0) lines.push("", "Flags:", ...columns(flagRows(flags)));
   if (flags.includes(CONFIG_FLAG)) {
     const rows = configRows().map((row) => [row.key, row.initial, row.doc]);
@@ -45,21 +43,19 @@ export function commandHelp({ name, summary, flags }: Command): string {
 }
 
 function usage(flags: readonly Flag[]): string[] {
-  return flags.map(({ name, value, isList }) =>
-    `[${name} ${value}]${isList ? "..." : ""}`
-  );
+  return flags.map((flag) => `[${spelling(flag)}]${flag.isList ? "..." : ""}`);
 }
 
 function flagRows(flags: readonly Flag[]): string[][] {
-  return flags.map(({ name, value, env, doc }) => [
-    `${name} ${value}`,
-    env,
-    doc,
-  ]);
+  return flags.map((flag) => [spelling(flag), flag.env ?? "", flag.doc]);
+}
+
+function spelling({ name, value }: Flag): string {
+  return value === undefined ? name : `${name} ${value}`;
 }
 
 /** Pads all cells but the last of each row to the width of their column. */
-function columns(rows: readonly (readonly string[])[]): string[] {
+export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, at) =>
     Math.max(...rows.map((row) => row[at]?.length ?? 0))
   );

@@ -12,7 +12,7 @@ import { complaintsText, type Override, parseConfig } from "../config/parse.ts";
 import { configWarnings } from "../config/warnings.ts";
 import type { ParsedArgs } from "./args.ts";
 import type { Edge } from "./edge.ts";
-import { CONFIG_FLAG, CONFIG_FLAGS, type Flag } from "./flags.ts";
+import { CONFIG_FLAG, CONFIG_FLAGS, type ConfigFlag } from "./flags.ts";
 
 /** Largest configuration file; thousands of endpoints are far smaller. */
 const FILE_BYTES_MAX = 2 ** 20;
@@ -87,7 +87,10 @@ function overridesOf(args: ParsedArgs, edge: Edge): Override[] {
 }
 
 /** A variable that is set but empty counts as not set. */
-function variable({ env }: Pick<Flag, "env">, edge: Edge): string | undefined {
+function variable(
+  { env }: Pick<ConfigFlag, "env">,
+  edge: Edge,
+): string | undefined {
   const text = edge.env(env)?.trim();
   return text === "" ? undefined : text;
 }
