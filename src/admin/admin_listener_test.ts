@@ -1,36 +1,204 @@
 /**
- * What the admin listener says of a gateway.
+ * What the admin listener says of a gateway, and what it does not let pass.
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
+import { call } from "../../tests/gateway/raw_client.ts";
+import type { Reply } from "../../tests/gateway/reply.ts";
 import { AdminListener } from "./admin_listener.ts";
+import type { EndpointReport } from "./endpoint_api.ts";
 
-test("AdminListener answers its paths, and anything else with a problem", async () => {
-  let eligible = 0;
+/** A listener and what was asked of it. */
+interface Served {
+  readonly port: number;
+  readonly changes: string[];
+  readonly events: string[];
+  eligible: number;
+  isBroken: boolean;
+}
+
+async function withAdmin(body: (served: Served) => Promise<void>) {
+  const changes: string[] = [];
+  const events: string[] = [];
+  const report = (id: string): EndpointReport => ({
+    id,
+    state: "draining",
+    inFlight: 0,
+    limit: 1,
+    sessions: 0,
+    consecutiveFailures: 0,
+    lastAnswerAgeMs: 0,
+    models: 1,
+  });
+  const served = { port: 0, changes, events, eligible: 0, isBroken: false };
   const admin = new AdminListener({
     hostname: "127.0.0.1",
     port: 0,
-    readiness: () => ({ eligible, total: 2 }),
-    metrics: () => Promise.resolve("tryst_up 1\n"),
+    log: (_level, event) => events.push(event),
+    readiness: () => ({
+      isStopping: false,
+      eligible: served.eligible,
+      total: 2,
+      serving: 2,
+      workers: 2,
+    }),
+    metrics: () =>
+      served.isBroken
+        ? Promise.reject(new Error("planted"))
+        : Promise.resolve("tryst_up 1\n"),
+    endpoints: {
+      list: () => [report("a/b")],
+      drain: (id) => changes.push(`drain ${id}`) > 0 && id === "a/b",
+      restore: (id) => changes.push(`restore ${id}`) > 0 && id === "a/b",
+    },
   });
-  const get = async (path: string, method = "GET") => {
-    const url = `http://127.0.0.1:${admin.port}${path}`;
-    const response = await fetch(url, { method });
-    return { status: response.status, text: await response.text() };
-  };
-  assertEquals((await get("/healthz")).status, 200);
-  assertEquals(await get("/readyz"), {
-    status: 503,
-    text: '{"status":"not ready","eligible":0,"total":2}',
+  served.port = admin.port;
+  try {
+    await body(served);
+  } finally {
+    await admin.stop();
+  }
+}
+
+/** Sends a request as written; `host` and length are filled in. */
+function ask(
+  port: number,
+  line: string,
+  options: { readonly headers?: string; readonly body?: string } = {},
+): Promise<Reply> {
+  const { headers = "", body = "" } = options;
+  const host = /^host:/mi.test(headers) ? "" : "host: localhost\r\n";
+  const length = /^(content-length|transfer-encoding):/mi.test(headers)
+    ? ""
+    : `content-length: ${body.length}\r\n`;
+  return call(
+    port,
+    `${line} HTTP/1.1\r\n${host}${length}${headers}\r\n${body}`,
+  );
+}
+
+const JSON_TYPE = "content-type: application/json\r\n";
+
+test("AdminListener answers its paths", async () => {
+  await withAdmin(async (served) => {
+    const { port } = served;
+    assertEquals((await ask(port, "GET /healthz")).status, 200);
+    const readiness = await ask(port, "GET /readyz");
+    assertEquals(readiness.status, 503);
+    assertEquals(JSON.parse(readiness.body), {
+      status: "not ready",
+      reason: "0 of 2 endpoints are eligible",
+      eligible: 0,
+      total: 2,
+      workers: { serving: 2, wanted: 2 },
+    });
+    served.eligible = 1;
+    assertEquals((await ask(port, "GET /readyz?x")).status, 200);
+    assertEquals((await ask(port, "GET /metrics")).body, "tryst_up 1\n");
+    const endpoints = JSON.parse((await ask(port, "GET /endpoints")).body);
+    assertEquals(endpoints.endpoints[0].id, "a/b");
+    assertEquals((await ask(port, "HEAD /endpoints")).body, "");
   });
-  eligible = 1;
-  assertEquals((await get("/readyz")).status, 200);
-  assertEquals(await get("/metrics"), { status: 200, text: "tryst_up 1\n" });
-  assertEquals((await get("/metrics", "POST")).status, 405);
-  const unknown = await get("/secrets");
-  assertEquals(unknown.status, 404);
-  assertEquals(JSON.parse(unknown.text).title, "Not Found");
-  await admin.stop();
+});
+
+test("AdminListener answers what is wrong with problem details (RFC 9457)", async () => {
+  const rows: readonly {
+    readonly line: string;
+    readonly headers?: string;
+    readonly body?: string;
+    readonly status: number;
+    readonly allow?: string;
+  }[] = [
+    { line: "GET /secrets", status: 404 },
+    { line: "GET /endpoints/drain/", status: 404 },
+    { line: "POST /metrics", status: 405, allow: "GET, HEAD" },
+    { line: "DELETE /endpoints", status: 405, allow: "GET, HEAD" },
+    { line: "GET /endpoints/drain", status: 405, allow: "POST" },
+    { line: "OPTIONS /endpoints/drain", status: 405, allow: "POST" },
+    { line: "HEAD /endpoints/restore", status: 405, allow: "POST" },
+    { line: "POST /endpoints/drain", status: 415 },
+    {
+      line: "POST /endpoints/drain",
+      headers: "content-type: text/plain\r\n",
+      body: '{"id":"a/b"}',
+      status: 415,
+    },
+    {
+      line: "POST /endpoints/drain",
+      headers: "content-type: application/jsonp\r\n",
+      body: '{"id":"a/b"}',
+      status: 415,
+    },
+    { line: "POST /endpoints/drain", headers: JSON_TYPE, status: 400 },
+    {
+      line: "POST /endpoints/drain",
+      headers: JSON_TYPE,
+      body: '{"id":',
+      status: 400,
+    },
+    {
+      line: "POST /endpoints/restore",
+      headers: JSON_TYPE,
+      body: '{"id":"b"}',
+      status: 404,
+    },
+    {
+      line: "POST /endpoints/drain",
+      headers: `${JSON_TYPE}host: evil.example\r\n`,
+      body: '{"id":"a/b"}',
+      status: 421,
+    },
+  ];
+  await withAdmin(async ({ port, changes }) => {
+    for (const { line, status, allow, ...request } of rows) {
+      const isHead = line.startsWith("HEAD");
+      const reply = await ask(port, line, request);
+      assertEquals(reply.status, status, line);
+      assertEquals(reply.headers.get("allow"), allow, line);
+      assertEquals(
+        reply.headers.get("content-type"),
+        "application/problem+json",
+        line,
+      );
+      if (isHead) continue;
+      const problem = JSON.parse(reply.body);
+      assertEquals(problem.status, status);
+      assert(problem.detail.length > 0 && problem.title.length > 0);
+    }
+    assertEquals(changes, ["restore b"]);
+  });
+});
+
+test("AdminListener takes changes, and bodies up to 64 KiB", async () => {
+  await withAdmin(async ({ port, changes }) => {
+    const headers = "content-type: application/JSON; charset=utf-8\r\n";
+    const drained = await ask(port, "POST /endpoints/drain", {
+      headers,
+      body: '{"id":"a/b"}',
+    });
+    assertEquals(drained.status, 200);
+    assertEquals(JSON.parse(drained.body).state, "draining");
+    const padded = (bytes: number) => '{"id":"a/b"}'.padEnd(bytes, " ");
+    const statuses: number[] = [];
+    for (const bytes of [65_535, 65_536, 65_537, 1_000_000]) {
+      const body = padded(bytes);
+      statuses.push(
+        (await ask(port, "POST /endpoints/restore", { headers, body })).status,
+      );
+    }
+    assertEquals(statuses, [200, 200, 413, 413]);
+    assertEquals(changes, ["drain a/b", "restore a/b", "restore a/b"]);
+  });
+});
+
+test("AdminListener answers and logs its own failures", async () => {
+  await withAdmin(async (served) => {
+    served.isBroken = true;
+    const reply = await ask(served.port, "GET /metrics");
+    assertEquals(reply.status, 500);
+    assertEquals(JSON.parse(reply.body).title, "Internal Server Error");
+    assertEquals(served.events, ["admin.failed"]);
+  });
 });

@@ -2,26 +2,30 @@
  * `tryst serve`: the gateway on its worker threads, with its admin listener.
  *
  * Invariant: it listens for clients before it says so, and ends only when it
- * is told to: the first signal lets requests finish, the second does not.
+ * is told to, or when a worker hangs, which nothing else can mend. Its exit
+ * code is 0 only when no request was cut.
  *
  * @module
  */
 import { AdminListener } from "../admin/admin_listener.ts";
-import type { Config } from "../config/config.ts";
+import type { Config, ListenAddress } from "../config/config.ts";
 import type { Outside } from "../core/outside.ts";
 import type { RoutesData } from "../gateway/routes.ts";
-import { Supervisor } from "../server/supervisor.ts";
+import { Supervisor, WORKER_SILENT_MS } from "../server/supervisor.ts";
 import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
 import { lineLog, writeStderr } from "../system/log.ts";
 import { SignalQueue } from "../system/signals.ts";
-import { type Command, EXIT } from "./command.ts";
 import { Control } from "../wiring/control.ts";
+import { endpointReports } from "../wiring/endpoint_reports.ts";
+import { budgetOf } from "../wiring/shared_state.ts";
+import type { WorkerStart } from "../wiring/worker.ts";
+import { type Command, EXIT } from "./command.ts";
 import type { Edge } from "./edge.ts";
 import { CONFIG_FLAGS } from "./flags.ts";
 import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
-import type { WorkerStart } from "../wiring/worker.ts";
+import { untilStopped } from "./stop_sequence.ts";
 
 /** The command. */
 export const serveCommand: Command = {
@@ -31,11 +35,64 @@ export const serveCommand: Command = {
   async run(args, edge) {
     const config = await loadConfig(args, { edge, names: LOAD_NAMES });
     if (config === undefined) return EXIT.refused;
-    return await serve(config, edge);
+    return await serve(config, {
+      edge,
+      spawn: spawnWorker,
+      silentMs: WORKER_SILENT_MS,
+    });
   },
 };
 
-async function serve(config: Config, edge: Edge): Promise<number> {
+/** What a gateway is run with besides its configuration. */
+export interface ServeOptions {
+  readonly edge: Edge;
+  /** Starts a worker thread. */
+  readonly spawn: () => Worker;
+  /** Silence after which a worker hangs. */
+  readonly silentMs: number;
+}
+
+/** The parts of a running gateway. */
+interface Running {
+  readonly config: Config;
+  readonly outside: Outside;
+  readonly workerCount: number;
+  readonly control: Control;
+  readonly supervisor: Supervisor<WorkerStart, RoutesData>;
+  /** Resolves to the index of a worker that hangs. */
+  readonly hung: Promise<number>;
+  isStopping: boolean;
+}
+
+/** Runs a gateway until it is told to end; resolves to the exit code. */
+export async function serve(
+  config: Config,
+  options: ServeOptions,
+): Promise<number> {
+  const { edge } = options;
+  const running = createRunning(config, options);
+  const { control, supervisor } = running;
+  control.start();
+  control.onRoutes((routes) => supervisor.publish(routes));
+  let admin: AdminListener | undefined;
+  try {
+    admin = startAdmin(running);
+    const port = await supervisor.start(config.listen.port);
+    sayListening(running, { port, adminPort: admin.port }, edge);
+    return await untilEnded(running);
+  } catch (error) {
+    edge.err(`Cannot serve: ${error instanceof Error ? error.message : error}`);
+    return EXIT.failed;
+  } finally {
+    control.stop();
+    await admin?.stop();
+  }
+}
+
+function createRunning(
+  config: Config,
+  { silentMs, spawn }: ServeOptions,
+): Running {
   const outside: Outside = {
     clock: systemClock,
     random: Math.random,
@@ -46,31 +103,29 @@ async function serve(config: Config, edge: Edge): Promise<number> {
     ? navigator.hardwareConcurrency
     : config.workers;
   const control = new Control({ config, outside, workerCount });
-  control.start();
+  const { buffers } = control.state;
+  const { promise: hung, resolve } = Promise.withResolvers<number>();
   const supervisor = new Supervisor<WorkerStart, RoutesData>({
     count: workerCount,
     clock: outside.clock,
     log: outside.log,
-    spawn: spawnWorker,
-    start: { config, buffers: control.state.buffers },
+    spawn,
+    start: { config, buffers },
     routes: () => control.directory.routes,
+    openCount: (index) => budgetOf(config, buffers, index).ownRequests,
     reclaim: (index) => control.workerDied(index),
+    hung: resolve,
+    silentMs,
   });
-  control.onRoutes((routes) => supervisor.publish(routes));
-  let admin: AdminListener | undefined;
-  try {
-    admin = startAdmin(config, control);
-    const port = await supervisor.start(config.listen.port);
-    sayListening({ config, port, admin, workerCount }, edge);
-    await untilStopped(config, outside, supervisor);
-    return EXIT.ok;
-  } catch (error) {
-    edge.err(`Cannot serve: ${error instanceof Error ? error.message : error}`);
-    return EXIT.failed;
-  } finally {
-    control.stop();
-    await admin?.stop();
-  }
+  return {
+    config,
+    outside,
+    workerCount,
+    control,
+    supervisor,
+    hung,
+    isStopping: false,
+  };
 }
 
 function spawnWorker(): Worker {
@@ -79,55 +134,66 @@ function spawnWorker(): Worker {
   });
 }
 
-function startAdmin(config: Config, control: Control): AdminListener {
+function startAdmin(running: Running): AdminListener {
+  const { config, control, outside, supervisor, workerCount } = running;
   return new AdminListener({
     ...config.admin.listen,
-    readiness: () => control.readiness(),
+    log: outside.log,
+    readiness: () => ({
+      ...control.readiness(),
+      isStopping: running.isStopping,
+      serving: supervisor.servingCount,
+      workers: workerCount,
+    }),
     metrics: () => control.metrics.metrics(),
+    endpoints: {
+      list: () => endpointReports(control, outside.clock.nowMs()),
+      drain: (id) => control.drain(id),
+      restore: (id) => control.restore(id),
+    },
   });
 }
 
-/** Waits for a signal; ends the workers at once at the second one. */
-async function untilStopped(
-  config: Config,
-  outside: Outside,
-  supervisor: Supervisor<WorkerStart, RoutesData>,
-): Promise<void> {
+async function untilEnded(running: Running): Promise<number> {
+  const { config, hung, outside, supervisor } = running;
   const signals = new SignalQueue(["SIGINT", "SIGTERM"]);
   try {
-    const signal = await signals.next();
-    const { deadlineMs } = config.stop;
-    const fields = { signal, "deadline_ms": deadlineMs };
-    outside.log("info", "gateway.stopping", fields);
-    await Promise.race([
-      supervisor.stop(deadlineMs),
-      signals.next().then(() => supervisor.stop(0)),
-    ]);
+    const { cause, cutCount } = await untilStopped({
+      clock: outside.clock,
+      log: outside.log,
+      config: config.stop,
+      nextSignal: () => signals.next(),
+      hung,
+      failReadiness: () => running.isStopping = true,
+      workers: supervisor,
+    });
+    return cause.kind === "signal" && cutCount === 0 ? EXIT.ok : EXIT.failed;
   } finally {
     signals.close();
   }
 }
 
 function sayListening(
-  started: {
-    readonly config: Config;
-    readonly port: number;
-    readonly admin: AdminListener;
-    readonly workerCount: number;
-  },
+  { config, workerCount }: Running,
+  { adminPort, port }: { readonly adminPort: number; readonly port: number },
   edge: Edge,
 ): void {
-  const { config, port, admin, workerCount } = started;
-  const host = (name: string) => name.includes(":") ? `[${name}]` : name;
+  const { admin, endpoints, listen } = config;
   edge.out(
     [
-      `Tryst listens on http://${host(config.listen.hostname)}:${port}` +
+      `Tryst listens on ${urlOf(listen, port)}` +
       ` with ${workerCount} worker${workerCount === 1 ? "" : "s"}`,
-      `Admin on http://${host(config.admin.listen.hostname)}:${admin.port}` +
-      ` (/healthz, /readyz, /metrics)`,
-      `${config.endpoints.length} endpoint${
-        config.endpoints.length === 1 ? "" : "s"
-      }: ${config.endpoints.map(({ id }) => id).join(", ")}`,
+      `Admin on ${urlOf(admin.listen, adminPort)}` +
+      ` (/healthz, /readyz, /metrics, /endpoints)`,
+      `${endpoints.length} endpoint${endpoints.length === 1 ? "" : "s"}: ${
+        endpoints.map(({ id }) => id).join(", ")
+      }`,
     ].join("\n"),
   );
+}
+
+function urlOf({ hostname }: ListenAddress, port: number): string {
+  return `http://${
+    hostname.includes(":") ? `[${hostname}]` : hostname
+  }:${port}`;
 }

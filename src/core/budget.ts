@@ -88,6 +88,11 @@ export class Budget {
     };
   }
 
+  /** Requests that this row's worker holds. */
+  get ownRequests(): number {
+    return Atomics.load(this.#words, this.#row + REQUESTS);
+  }
+
   /** Gives back all that this row's worker held; after it has ended. */
   reclaim(): void {
     for (let word = 0; word < BUDGETED.length; word++) {

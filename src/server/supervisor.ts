@@ -1,37 +1,42 @@
 /**
- * Keeps a fixed number of worker threads serving.
+ * Keeps a fixed number of worker threads serving, and ends them.
+ *
+ * **A worker that dies**, by an error that nobody expected, dies between two
+ * turns of its event loop. The runtime closes its sockets: its requests are
+ * lost, and nobody else's. What they held is taken back from its ledger and
+ * its share of the budgets, and a new worker takes its place on the same port,
+ * later and later if it dies again and again.
+ *
+ * **A worker that hangs**, in a loop without end, is known by its silence. No
+ * call ends such a thread: `Worker.terminate()` waits for a turn of its event
+ * loop, on Deno 2.7.11 and 2.9.6 alike. Meanwhile its socket goes on taking a
+ * share of the new connections, and would do so beside a replacement. So it is
+ * reported, once, and whoever owns the supervisor has to end the process: the
+ * other workers finish, and whatever started the process starts it anew.
+ *
+ * **What ending a thread costs.** As `terminate()` acts between two turns, it
+ * never cuts a placement in the middle, and reclaiming a ledger is exact. So
+ * places in flight are not counted anew from the ledgers of the living, and it
+ * would be wrong to: a thread takes a place and notes it in two steps, so at
+ * no moment must the sum of the ledgers be the count, and storing a sum would
+ * undo what has been taken since it was read.
  *
  * Invariant: a worker that dies is replaced, what its requests held is taken
- * back first, and the other workers' requests go on.
+ * back first, and the other workers' requests go on. Stopping ends within its
+ * deadline, whatever the workers do.
  *
  * @module
  */
-import type { Clock, Log, LogFields, LogLevel } from "../core/outside.ts";
+import type { Clock, Log } from "../core/outside.ts";
+import { Seat, type SeatState } from "./seat.ts";
+import { HEARTBEAT_MS } from "./worker_messages.ts";
 
-/** What the main thread tells a worker. */
-export type WorkerCommand<Start, Routes> =
-  | {
-    readonly kind: "start";
-    readonly index: number;
-    /** The port to listen on; 0 for the first to choose any. */
-    readonly port: number;
-    readonly start: Start;
-    readonly routes: Routes;
-  }
-  | { readonly kind: "routes"; readonly routes: Routes }
-  | { readonly kind: "stop"; readonly deadlineMs: number };
-
-/** What a worker tells the main thread. */
-export type WorkerReport =
-  | { readonly kind: "listening"; readonly port: number }
-  | { readonly kind: "failed"; readonly message: string }
-  | { readonly kind: "stopped" }
-  | {
-    readonly kind: "log";
-    readonly level: LogLevel;
-    readonly event: string;
-    readonly fields: LogFields;
-  };
+/**
+ * Silence after which a worker hangs: 15 s. The longest that a worker computes
+ * in one turn is the scan of one read of a body, which takes milliseconds; the
+ * rest is for a machine that is short of processors.
+ */
+export const WORKER_SILENT_MS = 15_000;
 
 /** What a supervisor is made of. */
 export interface SupervisorParts<Start, Routes> {
@@ -42,8 +47,14 @@ export interface SupervisorParts<Start, Routes> {
   readonly spawn: () => Worker;
   readonly start: Start;
   readonly routes: () => Routes;
+  /** Requests that a worker has not finished, by its index. */
+  readonly openCount: (index: number) => number;
   /** Takes back what a dead worker's requests held. */
   readonly reclaim: (index: number) => void;
+  /** A worker hangs, against which only the process's end helps. */
+  readonly hung: (index: number) => void;
+  /** `WORKER_SILENT_MS`, but for tests. */
+  readonly silentMs: number;
 }
 
 /** Milliseconds until a dead worker is replaced, doubled up to the maximum. */
@@ -53,33 +64,64 @@ const RESTART_MS_MAX = 5_000;
 /** A worker that has served this long has recovered, in milliseconds. */
 const RECOVERED_MS = 60_000;
 
-/** One place for a worker. */
-interface Seat {
-  readonly index: number;
-  worker: Worker | undefined;
+/**
+ * 60 s: loading the modules takes a fraction of a second, and some seconds
+ * where they are compiled on a busy machine.
+ */
+const START_MS_MAX = 60_000;
+
+/** Milliseconds between two looks at what is still open when stopping. */
+const LOOK_MS = 20;
+
+/**
+ * When nothing is open, workers that have not stopped have connections only
+ * that are no requests: 1 s is for the last bytes of answers on their way.
+ */
+const LAST_BYTES_MS = 1_000;
+
+/** A seat and when it is filled again. */
+interface Post<Start, Routes> {
+  readonly seat: Seat<Start, Routes>;
   startedAtMs: number;
   restartMs: number;
-  cancelRestart: (() => void) | undefined;
+  cancelRestart: () => void;
 }
 
 /** Supervises the workers. */
 export class Supervisor<Start, Routes> {
   readonly #parts: SupervisorParts<Start, Routes>;
-  readonly #seats: Seat[];
+  readonly #posts: Post<Start, Routes>[];
+  readonly #silence: Readonly<Record<SeatState, number>>;
+  readonly #ended = Promise.withResolvers<number>();
   #port = 0;
   #isStopping = false;
+  #cancelTick: () => void = () => {};
+  #cancelLook: () => void = () => {};
   /** Workers replaced since the start. */
   restartCount = 0;
 
   constructor(parts: SupervisorParts<Start, Routes>) {
+    const { count, log, silentMs, spawn } = parts;
     this.#parts = parts;
-    this.#seats = Array.from({ length: parts.count }, (_, index) => ({
-      index,
-      worker: undefined,
+    const died = (index: number, reason: string) => this.#died(index, reason);
+    this.#posts = Array.from({ length: count }, (_, index) => ({
+      seat: new Seat(index, { log, spawn, died }),
       startedAtMs: 0,
       restartMs: RESTART_MS,
-      cancelRestart: undefined,
+      cancelRestart: () => {},
     }));
+    this.#silence = {
+      empty: Infinity,
+      starting: START_MS_MAX,
+      serving: silentMs,
+      stopped: Infinity,
+      hung: Infinity,
+    };
+  }
+
+  /** Workers that listen and are not known to hang. */
+  get servingCount(): number {
+    return this.#posts.filter(({ seat }) => seat.state === "serving").length;
   }
 
   /**
@@ -89,11 +131,12 @@ export class Supervisor<Start, Routes> {
    */
   async start(port: number): Promise<number> {
     this.#port = port;
+    this.#tick();
     try {
       // The first settles which port it is, the others share it.
-      for (const seat of this.#seats) this.#port = await this.#seat(seat);
+      for (const post of this.#posts) this.#port = await this.#fill(post);
     } catch (error) {
-      await this.stop(0);
+      this.cut();
       throw error;
     }
     return this.#port;
@@ -101,91 +144,119 @@ export class Supervisor<Start, Routes> {
 
   /** Sends new routes to every worker. */
   publish(routes: Routes): void {
-    for (const { worker } of this.#seats) {
-      worker?.postMessage({ kind: "routes", routes });
-    }
+    for (const { seat } of this.#posts) seat.tell({ kind: "routes", routes });
   }
 
-  /** Has every worker finish its requests, up to the deadline; ends them. */
-  async stop(deadlineMs: number): Promise<void> {
+  /**
+   * Has every worker finish its requests, up to the deadline, and ends them.
+   *
+   * @returns How many requests were cut; 0 when all of them finished.
+   */
+  stop(deadlineMs: number): Promise<number> {
+    if (!this.#isStopping) {
+      this.#beginStopping();
+      for (const { seat } of this.#posts) seat.tell({ kind: "stop" });
+      this.#look(this.#parts.clock.nowMs() + deadlineMs);
+    }
+    return this.#ended.promise;
+  }
+
+  /** Ends every worker at once; whoever waits for `stop` goes on. */
+  cut(): void {
+    this.#beginStopping();
+    this.#cancelLook();
+    this.#ended.resolve(this.#openCount(() => true));
+    for (const { seat } of this.#posts) seat.end();
+  }
+
+  #beginStopping(): void {
     this.#isStopping = true;
-    await Promise.all(this.#seats.map(async (seat) => {
-      seat.cancelRestart?.();
-      const { worker } = seat;
-      if (worker === undefined) return;
-      await this.#stopped(worker, deadlineMs);
-      worker.terminate();
-      seat.worker = undefined;
-    }));
+    this.#cancelTick();
+    for (const post of this.#posts) post.cancelRestart();
   }
 
-  /** Resolves to the port once the worker of this seat listens. */
-  #seat(seat: Seat): Promise<number> {
-    const { clock, spawn, start, routes } = this.#parts;
-    const worker = spawn();
-    seat.worker = worker;
-    seat.startedAtMs = clock.nowMs();
-    return new Promise((resolve, reject) => {
-      worker.onmessage = (event: MessageEvent<WorkerReport>) => {
-        const report = event.data;
-        if (report.kind === "listening") resolve(report.port);
-        else if (report.kind === "failed") reject(new Error(report.message));
-        else if (report.kind === "log") {
-          this.#parts.log(report.level, report.event, report.fields);
-        }
-      };
-      worker.onerror = (event) => {
-        event.preventDefault();
-        reject(new Error(event.message));
-        this.#replace(seat, worker, event.message);
-      };
-      const command: WorkerCommand<Start, Routes> = {
-        kind: "start",
-        index: seat.index,
-        port: this.#port,
-        start,
-        routes: routes(),
-      };
-      worker.postMessage(command);
-    });
-  }
-
-  #replace(seat: Seat, worker: Worker, reason: string): void {
-    if (seat.worker !== worker) return;
-    const { clock, log, reclaim } = this.#parts;
-    worker.terminate();
-    seat.worker = undefined;
-    reclaim(seat.index);
-    if (this.#isStopping) return;
-    if (clock.nowMs() - seat.startedAtMs > RECOVERED_MS) {
-      seat.restartMs = RESTART_MS;
+  /** Looks until every request has ended, or there is no more time. */
+  #look(deadlineAtMs: number, idleFromMs?: number): void {
+    const { clock } = this.#parts;
+    const nowMs = clock.nowMs();
+    // What a hanging worker holds is not waited for.
+    const isIdle = this.#openCount((seat) => seat.state !== "hung") === 0;
+    const idleSinceMs = isIdle ? idleFromMs ?? nowMs : undefined;
+    const isOver = idleSinceMs !== undefined &&
+      (this.#haveStopped() || nowMs - idleSinceMs >= LAST_BYTES_MS);
+    if (isOver || nowMs >= deadlineAtMs) {
+      this.cut();
+      return;
     }
-    log("error", "worker.died", { worker: seat.index, reason });
-    seat.cancelRestart = clock.after(seat.restartMs, () => {
-      this.restartCount += 1;
-      this.#seat(seat).then(
-        () => log("info", "worker.replaced", { worker: seat.index }),
-        (error) => {
-          // One that died has been replaced already by its error event.
-          if (seat.worker !== undefined) {
-            this.#replace(seat, seat.worker, String(error));
-          }
-        },
-      );
-    });
-    seat.restartMs = Math.min(seat.restartMs * 2, RESTART_MS_MAX);
+    this.#cancelLook = clock.after(
+      Math.min(LOOK_MS, deadlineAtMs - nowMs),
+      () => this.#look(deadlineAtMs, idleSinceMs),
+    );
   }
 
-  #stopped(worker: Worker, deadlineMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      // The worker keeps the deadline itself; this is for one that hangs.
-      const cancel = this.#parts.clock.after(deadlineMs + 1_000, resolve);
-      worker.addEventListener("message", (event) => {
-        if (event.data.kind !== "stopped") return;
-        cancel();
-        resolve();
-      });
-      worker.postMessage({ kind: "stop", deadlineMs });
+  #haveStopped(): boolean {
+    return this.#posts.every(({ seat }) =>
+      seat.state !== "serving" && seat.state !== "starting"
+    );
+  }
+
+  #openCount(counts: (seat: Seat<Start, Routes>) => boolean): number {
+    let sum = 0;
+    for (const { seat } of this.#posts) {
+      if (counts(seat)) sum += this.#parts.openCount(seat.index);
+    }
+    return sum;
+  }
+
+  /** Resolves to the port once a new worker listens. */
+  #fill(post: Post<Start, Routes>): Promise<number> {
+    const { clock, start, routes } = this.#parts;
+    post.startedAtMs = clock.nowMs();
+    return post.seat.start({
+      kind: "start",
+      index: post.seat.index,
+      port: this.#port,
+      start,
+      routes: routes(),
+    });
+  }
+
+  #died(index: number, reason: string): void {
+    const { clock, log, reclaim } = this.#parts;
+    reclaim(index);
+    log("error", "worker.died", { worker: index, reason });
+    const post = this.#posts[index];
+    if (post === undefined || this.#isStopping) return;
+    if (clock.nowMs() - post.startedAtMs > RECOVERED_MS) {
+      post.restartMs = RESTART_MS;
+    }
+    post.cancelRestart = clock.after(post.restartMs, () => this.#refill(post));
+    post.restartMs = Math.min(post.restartMs * 2, RESTART_MS_MAX);
+  }
+
+  async #refill(post: Post<Start, Routes>): Promise<void> {
+    this.restartCount += 1;
+    try {
+      await this.#fill(post);
+      this.#parts.log("info", "worker.replaced", { worker: post.seat.index });
+    } catch {
+      // It has died or hangs, which has been seen to where it was noticed.
+    }
+  }
+
+  /**
+   * Counts heartbeats that did not come, by turns of the main thread's own
+   * clock: a process that was stopped as a whole, or a machine that slept,
+   * makes no worker hang.
+   */
+  #tick(): void {
+    this.#cancelTick = this.#parts.clock.after(HEARTBEAT_MS, () => {
+      this.#tick();
+      for (const { seat } of this.#posts) {
+        if (!seat.countSilence(this.#silence)) continue;
+        this.#parts.log("error", "worker.hung", { worker: seat.index });
+        this.#parts.hung(seat.index);
+      }
     });
   }
 }

@@ -10,7 +10,11 @@ import type { Config } from "../config/config.ts";
 import type { LogFields, LogLevel } from "../core/outside.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 import { Listener } from "../server/listener.ts";
-import type { WorkerCommand, WorkerReport } from "../server/supervisor.ts";
+import {
+  HEARTBEAT_MS,
+  type WorkerCommand,
+  type WorkerReport,
+} from "../server/worker_messages.ts";
 import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
 import { inflate } from "../system/inflate.ts";
@@ -22,6 +26,9 @@ export interface WorkerStart {
   readonly config: Config;
   readonly buffers: SharedBuffers;
 }
+
+/** The main thread keeps the deadline, by ending this thread. */
+const NO_DEADLINE_MS = 2 ** 31 - 1;
 
 type Command = WorkerCommand<WorkerStart, RoutesData>;
 
@@ -43,7 +50,7 @@ scope.onmessage = ({ data }) => {
       assembly?.routes.replace(data.routes);
       break;
     case "stop":
-      stop(data.deadlineMs);
+      stop();
       break;
   }
 };
@@ -83,15 +90,21 @@ function start(command: Command & { kind: "start" }): void {
       handle: (request) => gateway.handle(request),
     });
     scope.postMessage({ kind: "listening", port: listener.port });
+    beat();
   } catch (error) {
     scope.postMessage({ kind: "failed", message: String(error) });
   }
 }
 
-async function stop(deadlineMs: number): Promise<void> {
+/** Says that the event loop turns, and again later. */
+function beat(): void {
+  scope.postMessage({ kind: "alive" });
+  systemClock.after(HEARTBEAT_MS, beat);
+}
+
+/** Leaves engines their connections: some finish for a client that has left. */
+async function stop(): Promise<void> {
   assembly?.gateway.stopTunnels();
-  await listener?.stop(deadlineMs);
-  assembly?.gateway.close();
-  assembly?.upstream.close();
+  await listener?.stop(NO_DEADLINE_MS);
   scope.postMessage({ kind: "stopped" });
 }

@@ -1,0 +1,58 @@
+/**
+ * The messages between the main thread and a worker thread: all there are.
+ *
+ * | From the main thread | When | The worker |
+ * | --- | --- | --- |
+ * | `start` | once, first | attaches to the shared memory and listens |
+ * | `routes` | the list of endpoints or models has changed | replaces its own |
+ * | `stop` | once, last | listens no more and finishes its requests |
+ *
+ * | From a worker | When | The main thread |
+ * | --- | --- | --- |
+ * | `listening` | its socket is open | counts it as serving |
+ * | `failed` | it cannot listen | gives up, or tries again later |
+ * | `alive` | every `HEARTBEAT_MS` | knows that its event loop turns |
+ * | `log` | something happened | writes the line |
+ * | `stopped` | after `stop`, its last answer has been sent | ends the thread |
+ *
+ * A thread that dies sends nothing: the runtime reports an error instead, and
+ * one that hangs is known by the lack of `alive`. Everything else that threads
+ * must know of each other is in shared memory, where nobody waits for a turn:
+ * sessions, states and places of endpoints, budgets, ledgers and counters.
+ *
+ * Invariant: messages are plain data, none is an answer to another, and
+ * nothing on the way of a request waits for one.
+ *
+ * @module
+ */
+import type { LogFields, LogLevel } from "../core/outside.ts";
+
+/** Milliseconds between two signs of life; each costs a few microseconds. */
+export const HEARTBEAT_MS = 1_000;
+
+/** What the main thread tells a worker. */
+export type WorkerCommand<Start, Routes> =
+  | {
+    readonly kind: "start";
+    readonly index: number;
+    /** The port to listen on; 0 for the first to choose any. */
+    readonly port: number;
+    readonly start: Start;
+    readonly routes: Routes;
+  }
+  | { readonly kind: "routes"; readonly routes: Routes }
+  /** The deadline is kept by the main thread, which can end threads. */
+  | { readonly kind: "stop" };
+
+/** What a worker tells the main thread. */
+export type WorkerReport =
+  | { readonly kind: "listening"; readonly port: number }
+  | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "alive" }
+  | { readonly kind: "stopped" }
+  | {
+    readonly kind: "log";
+    readonly level: LogLevel;
+    readonly event: string;
+    readonly fields: LogFields;
+  };
