@@ -8,6 +8,9 @@
 import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
 import { demoCommand } from "./demo.ts";
+import { drainCommand } from "./drain.ts";
+import { endpointsCommand } from "./endpoints.ts";
+import { restoreCommand } from "./restore.ts";
 import { serveCommand } from "./serve.ts";
 import { versionCommand } from "./version.ts";
 
@@ -16,5 +19,8 @@ export const COMMANDS: readonly Command[] = [
   serveCommand,
   checkCommand,
   demoCommand,
+  endpointsCommand,
+  drainCommand,
+  restoreCommand,
   versionCommand,
 ];
