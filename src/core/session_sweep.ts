@@ -75,6 +75,9 @@ export function sweepSessions(
     const pins = Atomics.load(words, at + FIELD.pins);
     if (pins < 0) {
       if (repairClaim(words, record, now)) repaired++;
+    } else if (Atomics.load(words, tagAOf(record)) === 0) {
+      // Free, as most records of most tables are.
+      continue;
     } else if (pins === 0 && freeExpired(words, record, now)) {
       expired++;
     } else if (readView(words, record, view)) {
@@ -181,7 +184,12 @@ function readView(
 
 /** The words of a record's two tags. */
 function tagsOf(record: number): [a: number, b: number] {
-  const a = LAYOUT.headerWords + (record >> 3) * LAYOUT.bucketWords +
-    (record & 7);
+  const a = tagAOf(record);
   return [a, a + LAYOUT.bucketRecords];
+}
+
+/** The word of a record's first tag. */
+function tagAOf(record: number): number {
+  return LAYOUT.headerWords + (record >> 3) * LAYOUT.bucketWords +
+    (record & 7);
 }

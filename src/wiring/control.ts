@@ -33,8 +33,14 @@ import {
  */
 const TICK_MS = 250;
 
-/** Milliseconds between two walks over the session table. */
-const SWEEP_MS = 1_000;
+/** Milliseconds between two steps of the walk over the session table. */
+const SWEEP_MS = 250;
+
+/**
+ * Records a step looks at: well below a millisecond of the main thread. The
+ * default table takes 8 s, which is how old its gauges may be.
+ */
+const SWEEP_RECORDS = 8_192;
 
 /** What a control side is made of. */
 export interface ControlParts {
@@ -53,7 +59,11 @@ export class Control {
   readonly #health: HealthBook;
   readonly #prober: Prober;
   readonly #watch: ModelWatch;
-  #sessionsBySlot: readonly number[] = [];
+  /** Live sessions by endpoint slot, of the last whole walk. */
+  #sessionsBySlot: readonly number[] = newCounts();
+  /** The same of the walk under way, and where it goes on. */
+  #sweptBySlot = newCounts();
+  #sweptTo = 0;
   #publish: (routes: RoutesData) => void = () => {};
   #deathCount = 0;
   #stopSweeps: () => void = () => {};
@@ -198,20 +208,28 @@ export class Control {
     return { live, capacity, evictions };
   }
 
-  /** Counts the live sessions by endpoint, and again later. */
+  /** Takes a step of the walk that counts live sessions by endpoint. */
   #sweep(): void {
     const { sessions } = this.state;
     const { clock } = this.#parts.outside;
-    const bySlot: number[] = new Array(ENDPOINTS_MAX).fill(0);
-    sessions.sweep(
-      { from: 0, count: sessions.capacity, nowMs: clock.nowMs() },
+    const counts = this.#sweptBySlot;
+    const { next } = sessions.sweep(
+      { from: this.#sweptTo, count: SWEEP_RECORDS, nowMs: clock.nowMs() },
       ({ bound }) => {
         if (bound === 0) return;
         const slot = slotOfBinding(bound);
-        bySlot[slot] = (bySlot[slot] ?? 0) + 1;
+        counts[slot] = (counts[slot] ?? 0) + 1;
       },
     );
-    this.#sessionsBySlot = bySlot;
+    this.#sweptTo = next;
+    if (next === 0) {
+      this.#sessionsBySlot = counts;
+      this.#sweptBySlot = newCounts();
+    }
     this.#stopSweeps = clock.after(SWEEP_MS, () => this.#sweep());
   }
+}
+
+function newCounts(): number[] {
+  return new Array(ENDPOINTS_MAX).fill(0);
 }
