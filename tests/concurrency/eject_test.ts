@@ -16,7 +16,7 @@ const THREADS = 2;
 const SLOTS = THREADS;
 
 /** Enough for threads to meet within the few steps of one ejection. */
-const ROUNDS = 2_000;
+const ROUNDS = 4_000;
 
 async function run(task: EjectTask): Promise<number> {
   const url = new URL("./eject_worker.ts", import.meta.url);
