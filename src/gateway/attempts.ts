@@ -22,6 +22,7 @@ import type { RetryBudget } from "../core/retry_budget.ts";
 import {
   type UpstreamClient,
   UpstreamError,
+  type UpstreamExchange,
   type UpstreamResponse,
 } from "../upstream/client.ts";
 import type { Call } from "./call.ts";
@@ -64,7 +65,9 @@ export class Attempts {
     this.#admit(call);
     for (;;) {
       try {
-        const response = await this.#attempt(call);
+        const exchange = this.#start(call);
+        const response = await exchange.response;
+        this.#noteResponse(call, exchange, response);
         // From here on there is no other attempt that could want the body.
         call.sniffed?.release();
         return response;
@@ -96,11 +99,11 @@ export class Attempts {
     traffic.attempted(placed.outcome);
   }
 
-  /** One try at the endpoint that was chosen; resolves with its head. */
-  async #attempt(call: Call): Promise<UpstreamResponse> {
-    const { health, outside, placement, upstream } = this.#parts;
-    const { placed, request, sniffed, target } = call;
-    if (placed === undefined || target === undefined) {
+  /** Starts one try at the endpoint that was chosen. */
+  #start(call: Call): UpstreamExchange {
+    const { upstream } = this.#parts;
+    const { request, sniffed, target } = call;
+    if (target === undefined) {
       throw new Error("Cannot attempt a call that has not been admitted");
     }
     const { head } = request;
@@ -125,7 +128,18 @@ export class Attempts {
       call.isGone = true;
       if (!target.finishes) exchange.abort();
     });
-    const response = await exchange.response;
+    return exchange;
+  }
+
+  /** @throws {GatewayError} `upstream_malformed` for what no one can relay. */
+  #noteResponse(
+    call: Call,
+    exchange: UpstreamExchange,
+    response: UpstreamResponse,
+  ): void {
+    const { health, outside, placement } = this.#parts;
+    const { handshake, placed } = call;
+    if (placed === undefined) return;
     if (response.status > STATUS_MAX || handshake?.isBrokenBy(response)) {
       exchange.abort();
       throw new GatewayError("upstream_malformed");
@@ -139,7 +153,6 @@ export class Attempts {
     );
     // An engine that fails says nothing about where the session belongs.
     if (response.status < 500) placement.answered(placed);
-    return response;
   }
 
   /** Notes a failure by the endpoint's fault, of an attempt or its relay. */

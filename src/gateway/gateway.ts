@@ -10,7 +10,7 @@
 import type { Budget } from "../core/budget.ts";
 import { GatewayError } from "../core/error.ts";
 import type { KeyPlan } from "../core/key_plan.ts";
-import type { Outside, Socket } from "../core/outside.ts";
+import type { Socket } from "../core/outside.ts";
 import { headerValue } from "../core/request.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
 import { checkHead } from "./accept.ts";
@@ -41,10 +41,13 @@ export class Gateway {
   readonly #sniffer: Sniffer;
   readonly #attempts: Attempts;
   readonly #progress: ProgressWatch;
+  readonly #idPrefix: string;
+  #requestCount = 0;
   readonly #tunnels: Tunnels;
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
+    this.#idPrefix = requestIdPrefix(parts.outside.random);
     this.#attempts = new Attempts(parts);
     const { clock, random } = parts.outside;
     const { tunnels } = parts.traffic;
@@ -62,7 +65,11 @@ export class Gateway {
     try {
       checkHead(request.head);
       call.handshake = handshakeOf(request.head, this.#parts.outside.random);
-      call.sniffed = await this.#sniff(call);
+      const { routes } = this.#parts;
+      this.#noteSniffed(
+        call,
+        await this.#sniffer.sniff(request, routes.needsModel),
+      );
       const response = await this.#attempts.run(call);
       return response.upgraded === undefined
         ? this.#relay(call, response)
@@ -86,18 +93,21 @@ export class Gateway {
   #accept(request: ClientRequest): Call {
     this.#parts.traffic.received();
     const given = headerValue(request.head.headers, "x-request-id");
-    const id = acceptableRequestId(given) ?? newRequestId(this.#parts.outside);
+    const id = acceptableRequestId(given) ?? this.#newRequestId();
     return newCall(request, id);
   }
 
-  /** Sniff and key: the session key, the model and the body to forward. */
-  async #sniff(call: Call): Promise<Sniffed> {
-    const { routes, traffic } = this.#parts;
-    const sniffed = await this.#sniffer.sniff(call.request, routes.needsModel);
+  #newRequestId(): string {
+    return `${this.#idPrefix}-${(this.#requestCount++).toString(32)}`;
+  }
+
+  /** The key phase is over: what the sniff phase found is known. */
+  #noteSniffed(call: Call, sniffed: Sniffed): void {
+    const { traffic } = this.#parts;
+    call.sniffed = sniffed;
     traffic.keyed(sniffed.found?.sourceIndex ?? -1);
     if (sniffed.gaveUp) traffic.scannerGaveUp();
     if (sniffed.windowFull) traffic.sniffWindowFull();
-    return sniffed;
   }
 
   /** The answer as it goes to the client; settles at its end. */
@@ -205,11 +215,8 @@ function isEventStream(response: UpstreamResponse): boolean {
     headerValue(response.headers, "content-encoding") === undefined;
 }
 
-/** 80 random bits in base 32: enough to be unique in any log. */
-function newRequestId(outside: Outside): string {
-  const high = Math.floor(outside.random() * 2 ** 40);
-  const low = Math.floor(outside.random() * 2 ** 40);
-  return `req-${high.toString(32).padStart(8, "0")}${
-    low.toString(32).padStart(8, "0")
-  }`;
+/** 40 random bits tell gateways apart; a count tells requests apart. */
+function requestIdPrefix(random: () => number): string {
+  const bits = Math.floor(random() * 2 ** 40);
+  return `req-${bits.toString(32).padStart(8, "0")}`;
 }

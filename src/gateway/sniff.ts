@@ -84,7 +84,10 @@ export class Sniffer {
    * @throws {GatewayError} `body_too_large`, `body_too_slow`,
    * `request_body_broken`, `sniff_memory_full`.
    */
-  async sniff(request: ClientRequest, needModel: boolean): Promise<Sniffed> {
+  sniff(
+    request: ClientRequest,
+    needModel: boolean,
+  ): Sniffed | Promise<Sniffed> {
     const { limits, plan } = this.#parts;
     const { head, body } = request;
     const found = plan.fromHead(head);
@@ -96,15 +99,9 @@ export class Sniffer {
     }
     const sniff = this.#bodySniff(head, found, needModel);
     const task = { hold, found, sniff, coding: contentCoding(head) };
-    try {
-      if (length !== undefined && length <= WHOLE_BODY_BYTES_MAX) {
-        return await this.#sniffWhole(task, body, length);
-      }
-      return await this.#sniffStream(task, body);
-    } catch (error) {
-      hold.release();
-      throw error;
-    }
+    return length !== undefined && length <= WHOLE_BODY_BYTES_MAX
+      ? this.#sniffWhole(task, body, length)
+      : this.#sniffStream(task, body);
   }
 
   /** The sniff of a body that can still change the decision, if it can. */
@@ -128,7 +125,13 @@ export class Sniffer {
   ): Promise<Sniffed> {
     const { hold, found, sniff, coding } = task;
     hold.take(length);
-    const bytes = await reading(this.#parts.progress.within(body.whole()));
+    let bytes: Uint8Array;
+    try {
+      bytes = await this.#parts.progress.within(body.whole());
+    } catch (cause) {
+      hold.release();
+      throw asBodyFailure(cause);
+    }
     if (sniff !== undefined && coding !== undefined) {
       const scan = this.#encodedScan(coding, sniff);
       if (!await scan.push(bytes)) sniff.end();
@@ -155,7 +158,7 @@ export class Sniffer {
       : this.#encodedScan(coding, sniff);
     try {
       while (!sniff.isDecided && hold.byteCount < limits.windowBytes) {
-        const chunk = await reading(rest.read());
+        const chunk = await rest.read();
         if (chunk === undefined) {
           sniff.end();
           return sniffed(hold, found, sniff, {
@@ -167,9 +170,10 @@ export class Sniffer {
         held.push(chunk);
         if (await scan.push(chunk)) break;
       }
-    } catch (error) {
+    } catch (cause) {
+      hold.release();
       body.cancel();
-      throw error;
+      throw asBodyFailure(cause);
     } finally {
       if (scan instanceof EncodedScan) scan.close();
     }
@@ -219,14 +223,11 @@ class Hold {
   }
 }
 
-/** A read whose failure is the client's. */
-async function reading<T>(read: Promise<T>): Promise<T> {
-  try {
-    return await read;
-  } catch (cause) {
-    if (cause instanceof GatewayError) throw cause;
-    throw new GatewayError("request_body_broken", { cause });
-  }
+/** A failed read is the client's fault, unless it says otherwise. */
+function asBodyFailure(cause: unknown): GatewayError {
+  return cause instanceof GatewayError
+    ? cause
+    : new GatewayError("request_body_broken", { cause });
 }
 
 function sniffed(
