@@ -98,7 +98,8 @@ export class Gateway {
   }
 
   #newRequestId(): string {
-    return `${this.#idPrefix}-${(this.#requestCount++).toString(32)}`;
+    const count = (this.#requestCount++).toString(32);
+    return this.#idPrefix + count.padStart(8, "0");
   }
 
   /** The key phase is over: what the sniff phase found is known. */
