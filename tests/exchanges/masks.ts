@@ -14,7 +14,7 @@ import { lacks } from "../gateway/old_listener.ts";
 /** The masks in their order. */
 const MASKS: readonly (readonly [what: RegExp, name: string])[] = [
   [/(?<=\r\ndate: )[^\r]+/g, "{date}"],
-  [/\breq-[0-9a-v]{8}-[0-9a-v]+\b/g, "{request id}"],
+  [/\breq-[0-9a-v]{16}\b/g, "{request id}"],
   [/(?<=\b127\.0\.0\.1:)\d+/g, "{port}"],
 ];
 
