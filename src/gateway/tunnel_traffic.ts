@@ -22,6 +22,8 @@ const TUNNEL_CAUSES = [
   /** The endpoint took less than the client sent. */
   "endpoint_slow",
   "stopped",
+  /** The worker died that held it. */
+  "worker_died",
 ] as const;
 
 /** What closed a tunnel. */
@@ -74,6 +76,7 @@ export class TunnelTraffic {
     this.#closed = layout.offset("tryst_tunnels_closed_total");
     this.#messages = layout.offset("tryst_tunnel_messages_total");
     this.#bytes = layout.offset("tryst_tunnel_bytes_total");
+    this.#settleDead();
   }
 
   opened(): void {
@@ -88,6 +91,16 @@ export class TunnelTraffic {
     const index = DIRECTIONS.indexOf(direction);
     this.#add(this.#messages + index, 1);
     this.#add(this.#bytes + index, byteCount);
+  }
+
+  /** Whatever a worker of this row had open ended with it. */
+  #settleDead(): void {
+    let left = this.#row[this.#opened] ?? 0;
+    for (let i = 0; i < TUNNEL_CAUSES.length; i++) {
+      left -= this.#row[this.#closed + i] ?? 0;
+    }
+    const died = TUNNEL_CAUSES.indexOf("worker_died");
+    this.#add(this.#closed + died, left);
   }
 
   #add(cell: number, amount: number): void {

@@ -11,7 +11,9 @@
  * - compresses answers by itself: `cache-control: no-transform` prevents it;
  * - drops what was written just before a response stream breaks, so the event
  *   that says why a stream broke may not arrive;
- * - reports a client that left only to those who listened before it left.
+ * - reports a client that left only to those who listened before it left;
+ * - leaves WebSockets open when it shuts down: the gateway closes its tunnels
+ *   before that on every version.
  *
  * Invariant: no other file of the project asks for the version of Deno.
  *

@@ -255,10 +255,12 @@ test("a tunnel holds a place on its engine until it ends", async () => {
     const first = dial(world, "/");
     assert(await first.opened());
     assertEquals(world.gateway.control.endpoints()[0]?.inFlight, 1);
+    assertEquals(await world.metric("tryst_tunnels"), 1);
     assertMatch(await answerTo(world.port, hello("/")), /^HTTP\/1.1 429 /);
     first.socket.close();
     await first.end();
     await world.idle();
+    assertEquals(await world.metric("tryst_tunnels"), 0);
     const second = dial(world, "/");
     assert(await second.opened());
     second.socket.close();
