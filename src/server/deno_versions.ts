@@ -1,5 +1,5 @@
 /**
- * What served connections lack on Deno 2.7, in one place.
+ * What served connections lack on one version of Deno or another, in one place.
  *
  * Deno 2.9.6 and later is the target; 2.7.11 is kept working because its
  * `deno compile` can be proved without a network. On 2.7 the HTTP server
@@ -15,6 +15,9 @@
  * - leaves WebSockets open when it shuts down: the gateway closes its tunnels
  *   before that on every version.
  *
+ * On 2.9 it makes the bodies of open requests unreadable as soon as it is told
+ * to shut down (denoland/deno #36809).
+ *
  * Invariant: no other file of the project asks for the version of Deno.
  *
  * @module
@@ -28,6 +31,8 @@ export interface ServerQuirks {
   readonly forgetsDisconnects: boolean;
   /** Whether the last bytes before a broken end of a stream arrive. */
   readonly deliversBeforeBreak: boolean;
+  /** Whether shutting down breaks request bodies that have not come whole. */
+  readonly breaksUploads: boolean;
 }
 
 /** The quirks of a version such as `2.9.6`. */
@@ -38,5 +43,6 @@ export function serverQuirks(version: string): ServerQuirks {
     compressesAnswers: isOld,
     forgetsDisconnects: isOld,
     deliversBeforeBreak: !isOld,
+    breaksUploads: !isOld,
   };
 }

@@ -25,12 +25,24 @@ export interface ListenerOptions {
   readonly handle: (request: ClientRequest) => Promise<Answer>;
 }
 
+/** Milliseconds between two looks at bodies that are being read. */
+const LOOK_MS = 5;
+
+/**
+ * 5 s: a body that has not come by then comes slowly. Meanwhile connections
+ * are accepted as before.
+ */
+const UPLOADS_MS_MAX = 5_000;
+
 /** Serves one address until it is stopped. */
 export class Listener {
   readonly hostname: string;
   readonly port: number;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #watch: DisconnectWatch;
+  /** Requests without an answer, where their bodies have to be looked at. */
+  readonly #unanswered = new Set<ServedRequest>();
+  #isStopping = false;
 
   /** @throws {Deno.errors.AddrInUse} and other errors of listening. */
   constructor(options: ListenerOptions) {
@@ -49,7 +61,10 @@ export class Listener {
       async (request, info) => {
         const served = new ServedRequest(request, info.remoteAddr.hostname);
         watch.add(served);
+        if (this.#isStopping) served.watchUpload();
+        if (quirks.breaksUploads) this.#unanswered.add(served);
         const answer = await options.handle(served);
+        this.#unanswered.delete(served);
         served.isAnswered = true;
         return answer.tunnel === undefined
           ? toResponse(answer, quirks)
@@ -63,8 +78,12 @@ export class Listener {
   /**
    * Takes no more requests and waits for open answers, for `deadlineMs` at
    * most. What is open then ends when its owner closes the upstream side.
+   *
+   * @returns Requests that were broken, as their bodies had not come whole.
    */
-  async stop(deadlineMs: number): Promise<void> {
+  async stop(deadlineMs: number): Promise<number> {
+    await this.#untilUploaded(Math.min(deadlineMs, UPLOADS_MS_MAX));
+    const brokenCount = this.#uploadCount();
     const overdue = Promise.withResolvers<void>();
     const deadline = setTimeout(overdue.resolve, deadlineMs);
     try {
@@ -74,6 +93,26 @@ export class Listener {
       clearTimeout(deadline);
       this.#watch.close();
     }
+    return brokenCount;
+  }
+
+  /** Waits for a moment in which shutting down breaks nothing. */
+  async #untilUploaded(waitMs: number): Promise<void> {
+    this.#isStopping = true;
+    if (this.#unanswered.size === 0) return;
+    for (const served of this.#unanswered) served.watchUpload();
+    for (let waitedMs = 0; waitedMs < waitMs; waitedMs += LOOK_MS) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      if (this.#uploadCount() === 0) return;
+    }
+  }
+
+  #uploadCount(): number {
+    let count = 0;
+    for (const { isUploading } of this.#unanswered) {
+      count += isUploading ? 1 : 0;
+    }
+    return count;
   }
 }
 

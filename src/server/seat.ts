@@ -46,6 +46,9 @@ export class Seat<Start, Routes> {
     this.#owner = owner;
   }
 
+  /** Requests that the thread has broken by stopping. */
+  brokenCount = 0;
+
   get state(): SeatState {
     return this.#state;
   }
@@ -114,6 +117,7 @@ export class Seat<Start, Routes> {
         break;
       case "stopped":
         this.#state = "stopped";
+        this.brokenCount = report.brokenCount;
         break;
       case "log":
         this.#owner.log(report.level, report.event, report.fields);

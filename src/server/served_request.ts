@@ -20,7 +20,7 @@ const encoder = new TextEncoder();
 /** One request being served. */
 export class ServedRequest implements ClientRequest, Watchable {
   readonly head: RequestHead;
-  readonly body: RequestBody | undefined;
+  readonly body: ServedBody | undefined;
   readonly clientAddress: string;
   readonly scheme: "http" | "https";
   isAnswered = false;
@@ -36,6 +36,16 @@ export class ServedRequest implements ClientRequest, Watchable {
     this.scheme = url.startsWith("https:") ? "https" : "http";
     this.clientAddress = clientAddress;
     this.body = bodyOf(request, headers);
+  }
+
+  /** Whether more of the body may come; known once it has been watched. */
+  get isUploading(): boolean {
+    return this.body?.isOpen ?? false;
+  }
+
+  /** From now on `isUploading` is known. */
+  watchUpload(): void {
+    this.body?.watch();
   }
 
   onGone(callback: () => void): void {
@@ -88,7 +98,7 @@ function latin1Text(bytes: Uint8Array): string {
 function bodyOf(
   request: Request,
   headers: readonly Header[],
-): RequestBody | undefined {
+): ServedBody | undefined {
   let length: number | undefined;
   for (const [name, value] of headers) {
     if (name === "transfer-encoding") return new ServedBody(request, undefined);
@@ -105,14 +115,32 @@ class ServedBody implements RequestBody {
   readonly length: number | undefined;
   readonly #request: Request;
   #reader: BodyReader | undefined;
+  #whole: Promise<Uint8Array> | undefined;
+  #isWatched = false;
+  #isOver = false;
 
   constructor(request: Request, length: number | undefined) {
     this.#request = request;
     this.length = length;
   }
 
+  get isOpen(): boolean {
+    return !this.#isOver;
+  }
+
+  /** Nobody asks while the gateway runs: it costs nothing until then. */
+  watch(): void {
+    this.#isWatched = true;
+    const end = () => {
+      this.#isOver = true;
+    };
+    this.#whole?.then(end, end);
+  }
+
   whole(): Promise<Uint8Array> {
-    return this.#request.bytes();
+    this.#whole = this.#request.bytes();
+    if (this.#isWatched) this.watch();
+    return this.#whole;
   }
 
   async read(spare?: Uint8Array): Promise<Uint8Array | undefined> {
@@ -120,10 +148,12 @@ class ServedBody implements RequestBody {
     if (body === null) return undefined;
     this.#reader ??= readerOf(body);
     const chunk = await this.#reader.read(spare);
+    if (chunk === undefined) this.#isOver = true;
     return chunk;
   }
 
   cancel(): void {
+    this.#isOver = true;
     const reader = this.#reader;
     const cancelled = reader === undefined
       ? this.#request.body?.cancel()

@@ -165,7 +165,7 @@ export class Supervisor<Start, Routes> {
   cut(): void {
     this.#beginStopping();
     this.#cancelLook();
-    this.#ended.resolve(this.#openCount(() => true));
+    this.#ended.resolve(this.#openCount(() => true) + this.#brokenCount());
     for (const { seat } of this.#posts) seat.end();
   }
 
@@ -206,6 +206,10 @@ export class Supervisor<Start, Routes> {
       if (counts(seat)) sum += this.#parts.openCount(seat.index);
     }
     return sum;
+  }
+
+  #brokenCount(): number {
+    return this.#posts.reduce((sum, { seat }) => sum + seat.brokenCount, 0);
   }
 
   /** Resolves to the port once a new worker listens. */

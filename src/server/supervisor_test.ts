@@ -3,7 +3,7 @@
  * waits for requests, not for workers.
  *
  * A worker here is a real thread with a part to play; time is virtual where
- * it matters. What real workers lose is tested in `tests/supervisor`.
+ * it matters. What real workers lose is tested in `tests/admin`.
  *
  * @module
  */
@@ -24,7 +24,7 @@ const WORKER = `
       globalThis.index = data.index;
       postMessage({ kind: "listening", port: data.port || 1234 });
     } else if (data.kind === "stop") {
-      if (globalThis.mute !== true) postMessage({ kind: "stopped" });
+      if (globalThis.mute !== true) postMessage({ kind: "stopped", brokenCount: 0 });
     } else if (word === "throw") {
       throw new Error("planted");
     } else if (word === "mute") {

@@ -49,7 +49,11 @@ export type WorkerReport =
   | { readonly kind: "listening"; readonly port: number }
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "alive" }
-  | { readonly kind: "stopped" }
+  | {
+    readonly kind: "stopped";
+    /** Requests that stopping has broken. */
+    readonly brokenCount: number;
+  }
   | {
     readonly kind: "log";
     readonly level: LogLevel;

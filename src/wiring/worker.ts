@@ -105,6 +105,6 @@ function beat(): void {
 /** Leaves engines their connections: some finish for a client that has left. */
 async function stop(): Promise<void> {
   assembly?.gateway.stopTunnels();
-  await listener?.stop(NO_DEADLINE_MS);
-  scope.postMessage({ kind: "stopped" });
+  const brokenCount = await listener?.stop(NO_DEADLINE_MS) ?? 0;
+  scope.postMessage({ kind: "stopped", brokenCount });
 }
