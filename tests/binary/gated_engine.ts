@@ -1,6 +1,6 @@
 /**
- * An engine whose answers wait at a gate: one event goes out at once, the
- * rest when the test opens the gate.
+ * An engine whose streams wait at a gate: one event goes out at once, the rest
+ * when the test opens the gate. What asks for no stream is answered at once.
  *
  * Invariant: when it is disposed, nothing of it is left open.
  *
@@ -28,10 +28,16 @@ export class GatedEngine implements AsyncDisposable {
       port: 0,
       signal: this.#end.signal,
       onListen: () => {},
-    }, (request) => {
-      return request.method === "GET"
-        ? Response.json({ data: [{ id: "sim" }] })
-        : this.#stream();
+    }, async (request) => {
+      if (request.method === "GET") {
+        return Response.json({ data: [{ id: "sim" }] });
+      }
+      // An engine computes nothing before it has the whole prompt; a gateway
+      // that leaves before needs no answer.
+      const text = await request.text().catch(() => "");
+      return text.includes('"stream":true')
+        ? this.#stream()
+        : Response.json({ choices: [] });
     });
     this.url = `http://127.0.0.1:${this.#server.addr.port}`;
   }

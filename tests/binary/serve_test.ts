@@ -3,7 +3,7 @@
  *
  * A worker thread cannot be killed from outside its process, as a signal that
  * ends one thread ends them all; that a dead one is replaced is tested where
- * a worker can be told to die, in `src/server/supervisor_test.ts`.
+ * a worker can be told to die, in `tests/admin/worker_loss_test.ts`.
  *
  * @module
  */
@@ -202,7 +202,9 @@ test("binary: the second signal cuts an open stream", async () => {
   await served.process.until("err", /gateway\.stopping/);
   served.process.signal("SIGTERM");
   // The wait is far shorter than the 30 s that one signal alone would give.
-  assertEquals((await served.process.ended()).code, 0);
+  const { code, err } = await served.process.ended();
+  assertEquals(code, 1);
+  assertStringIncludes(err, "gateway.stopped requests_cut=1");
   assertEquals(await stream.rest(() => {}), undefined);
 });
 
