@@ -3,8 +3,9 @@
  * has upgraded (RFC 6455).
  *
  * The runtime's own WebSocket client cannot take part in a handshake whose
- * refusal has to reach the client, rewrites targets, knows no unix sockets and
- * reads as fast as the engine sends; so the protocol is spoken here.
+ * refusal has to reach the client, rewrites targets, knows no unix sockets,
+ * reads as fast as the engine sends, and leaves Nagle's algorithm on, so that
+ * a message of some KiB waits for 40 ms; so the protocol is spoken here.
  *
  * Invariant: however it ends, `onEngineEnd` comes at most once, unless this side
  * ended it; then `onEngineClosed` comes once, and the socket and the timer are gone.
@@ -18,6 +19,9 @@ import { FrameReader, type FrameSink } from "./websocket_reader.ts";
 
 /** 16 KiB a read, as for answers: some hundred tokens of a stream. */
 const READ_BYTES = 16_384;
+
+/** 64 KiB once a read has filled the small buffer, as for answers. */
+const BULK_READ_BYTES = 65_536;
 
 /**
  * 16 MiB: pictures and minutes of sound in base64 are below it. Messages are
@@ -162,7 +166,7 @@ export class EngineEnd implements FrameSink {
 
   async #readAll(): Promise<void> {
     const reader = new FrameReader(this, MESSAGE_BYTES_MAX);
-    const buffer = new Uint8Array(READ_BYTES);
+    let buffer = new Uint8Array(READ_BYTES);
     let isReadable = true;
     try {
       while (!this.#hasPeerClosed) {
@@ -176,6 +180,9 @@ export class EngineEnd implements FrameSink {
         // Behind a broken frame bytes are read for the closing's sake only.
         if (isReadable) {
           isReadable = this.#take(reader, buffer.subarray(0, count));
+        }
+        if (count === READ_BYTES && buffer.length === READ_BYTES) {
+          buffer = new Uint8Array(BULK_READ_BYTES);
         }
       }
     } catch (cause) {

@@ -51,36 +51,34 @@ export interface FrameParts {
   readonly mask: number;
 }
 
+/** The mask as it lies in memory, whatever the machine's order of bytes. */
+const MASK_BYTES = new Uint8Array(4);
+const MASK_WORD = new Uint32Array(MASK_BYTES.buffer);
+
 /** A final frame, masked; `payload` is left as it is. */
 export function maskedFrame(
   { opcode, payload, mask }: FrameParts,
 ): Uint8Array<ArrayBuffer> {
   const { length } = payload;
-  const extendedBytes = length <= SHORT_BYTES_MAX
-    ? 0
-    : length <= 0xffff
-    ? 2
-    : 8;
-  const headBytes = 2 + extendedBytes + 4;
-  // The payload begins on a word, so that four bytes are masked at once.
+  const lengthBytes = length <= SHORT_BYTES_MAX ? 0 : length <= 0xffff ? 2 : 8;
+  const headBytes = 2 + lengthBytes + 4;
+  // The payload begins on a word, so that four bytes are masked at once:
+  // several times as fast as one by one.
   const payloadAt = (headBytes + 3) & ~3;
-  const start = payloadAt - headBytes;
   const buffer = new ArrayBuffer((payloadAt + length + 3) & ~3);
-  const view = new DataView(buffer, start);
-  view.setUint8(0, FINAL_BIT | opcode);
-  if (extendedBytes === 0) view.setUint8(1, MASK_BIT | length);
-  else if (extendedBytes === 2) {
-    view.setUint8(1, MASK_BIT | LENGTH_16);
-    view.setUint16(2, length);
-  } else {
-    view.setUint8(1, MASK_BIT | LENGTH_64);
-    view.setBigUint64(2, BigInt(length));
-  }
-  view.setUint32(2 + extendedBytes, mask);
   const bytes = new Uint8Array(buffer);
+  const start = payloadAt - headBytes;
+  bytes[start] = FINAL_BIT | opcode;
+  bytes[start + 1] = MASK_BIT |
+    (lengthBytes === 0 ? length : lengthBytes === 2 ? LENGTH_16 : LENGTH_64);
+  // A payload in memory is below 2^32 bytes: higher bytes of 8 stay 0.
+  for (let i = 0; i < lengthBytes && i < 4; i++) {
+    bytes[start + 1 + lengthBytes - i] = length >>> (8 * i);
+  }
+  for (let i = 0; i < 4; i++) MASK_BYTES[i] = mask >>> (24 - 8 * i);
+  bytes.set(MASK_BYTES, payloadAt - 4);
   bytes.set(payload, payloadAt);
-  // The mask as it lies in memory, whatever the machine's order of bytes.
-  const [word = 0] = new Uint32Array(buffer.slice(payloadAt - 4, payloadAt));
+  const [word = 0] = MASK_WORD;
   const words = new Uint32Array(buffer, payloadAt);
   for (let i = 0; i < words.length; i++) words[i] = (words[i] ?? 0) ^ word;
   return bytes.subarray(start, payloadAt + length);
