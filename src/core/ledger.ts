@@ -5,14 +5,15 @@
  * Each worker writes its own ledger, and nobody else does while it lives. The
  * supervisor reclaims it after the thread has ended.
  *
- * A thread that ends between two requests loses nothing. One that is stopped
- * in the middle of a placement, which only `Worker.terminate` can do, may have
- * taken something that is not written yet: then one session record stays in
- * flight until the next start (one of 262,144), and one endpoint counts one
- * request too many. One that is stopped in the middle of settling may have
- * its place given back twice: the endpoint counts one too few until it has
- * been idle once, as counts never fall below 0. A session record is never
- * given back twice, since that could take away another request's hold.
+ * A thread that ends between two turns of its event loop loses nothing, and so
+ * do all that `Worker.terminate` ends: it waits for such a moment. Only a
+ * runtime that stopped a thread in the middle of a placement could lose what is
+ * taken and not written yet: one session record would stay in flight until the
+ * next start (one of 262,144), and one endpoint count one request too many. In
+ * the middle of settling, a place could be given back twice: the endpoint would
+ * count one too few until it has been idle once, as counts never fall below 0.
+ * A session record is never given back twice, since that could take away
+ * another request's hold.
  *
  * Invariant: what an entry names is given back exactly once, by the worker or
  * by the supervisor.
