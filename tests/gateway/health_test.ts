@@ -308,12 +308,12 @@ test("an engine whose paths want a credential is probed and listed with it (PS #
     );
     assertEquals(stateOf(world, "e0"), "probing");
   });
-  const options = { config: PROBED, endpoints: [{ health }] };
-  await withGateway(servers, options, (world) => {
+  const options = { ...without, endpoints: [{ health }] };
+  await withGateway(servers, options, async (world) => {
+    await untilState(world, "e0", "ready");
     const told = world.events.find(({ event }) => event === "endpoint.models");
     assertEquals(told?.fields.models, 1, "its list was read");
     assertNotMatch(JSON.stringify(world.events), /secret/);
-    return Promise.resolve();
   });
   const shown = summaryLines(
     configOf({ ...options, config: { health } }, servers),
