@@ -200,3 +200,30 @@ test("isFull counts what the engine has not taken, tiny frames too", async () =>
   tiny.end.shut();
   await settle();
 });
+
+test("close() comes behind what is queued, however slowly it is taken", async () => {
+  const { clock, told, end, socket, written } = engineEnd();
+  const taken: (() => void)[] = [];
+  const write = socket.write.bind(socket);
+  socket.write = async (bytes) => {
+    await new Promise<void>((resolve) => taken.push(resolve));
+    return await write(bytes.subarray(0, 5));
+  };
+  end.start();
+  for (let i = 0; i < 3; i++) end.send(OPCODE.binary, new Uint8Array(4));
+  end.close(GOING_AWAY);
+  // Each write is of 5 bytes: 2 for each of three messages and the close.
+  for (let i = 0; i < 8; i++) {
+    await clock.advance(4_000);
+    assertEquals(told, [], `after ${i} writes`);
+    taken.shift()?.();
+    await settle();
+  }
+  const { binary, close } = OPCODE;
+  assertEquals(
+    written().filter((_, index) => index % 2 === 0),
+    [binary, binary, binary, close],
+  );
+  await clock.advance(10_000);
+  assertEquals(told, ["shut"]);
+});
