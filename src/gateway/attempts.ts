@@ -163,10 +163,8 @@ export class Attempts {
     placement.failed(placed);
     const { code } = failure;
     const nowMs = outside.clock.nowMs();
-    const effect = health.failed(placed.slot, nowMs, { code, pool });
-    if (effect !== "ejected") return;
-    const endpoint = call.target?.id;
-    outside.log("warn", "endpoint.ejected", { endpoint, code });
+    // An ejection is logged by the main thread, which sees it in a moment.
+    health.failed(placed.slot, nowMs, { code, pool });
   }
 
   /** Whether there is another attempt; then the call is placed for it. */
