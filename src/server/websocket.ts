@@ -23,12 +23,12 @@ import type { Close } from "../gateway/websocket_close.ts";
 const SILENCE_S = 120;
 
 /**
- * 20 ms without a message before a close is sent, and 500 ms at most: when
+ * 100 ms without a message before a close is sent, and 1 s at most: when
  * anything but a close follows its close frame, the runtime resets the
  * connection, and a client that is sending may never read why.
  */
-const QUIET_MS = 20;
-const QUIET_WAIT_MS_MAX = 500;
+const QUIET_MS = 100;
+const QUIET_WAIT_MS_MAX = 1_000;
 
 /** What the runtime reports where a close had no code (RFC 6455, 7.1.5). */
 const NO_CODE = 1005;
