@@ -56,6 +56,8 @@ export interface Placed {
   readonly binding: number;
   /** The session's binding word at the time, or 0. */
   readonly formerBinding: number;
+  /** Whether it is still to be settled; written by the placement alone. */
+  isOpen: boolean;
 }
 
 /** A request that no endpoint takes now; nothing is held for it. */
@@ -97,7 +99,7 @@ interface Call {
 /** Places the requests of one thread. */
 export class Placement {
   readonly #deps: PlacementDeps;
-  readonly #open = new Set<Placed>();
+  #openCount = 0;
   #settledTwice = 0;
 
   constructor(deps: PlacementDeps) {
@@ -106,7 +108,7 @@ export class Placement {
 
   /** Requests placed and not settled. */
   get openCount(): number {
-    return this.#open.size;
+    return this.#openCount;
   }
 
   /** Calls of `settle` for a settled request: each is a bug of the caller. */
@@ -139,14 +141,15 @@ export class Placement {
       entry: ledger.open(record, slot),
       binding: pool.bindingOf(choice.index),
       formerBinding: choice.formerBinding,
+      isOpen: true,
     };
-    this.#open.add(placed);
+    this.#openCount++;
     return placed;
   }
 
   /** Notes that the endpoint has answered: this is what binds a session. */
   answered(placed: Placed): void {
-    if (placed.record < 0 || !this.#open.has(placed)) return;
+    if (placed.record < 0 || !placed.isOpen) return;
     if (placed.outcome === "spilled") return;
     this.#deps.sessions.confirm(
       placed.record,
@@ -157,7 +160,7 @@ export class Placement {
 
   /** Notes that the attempt failed; the third in a row drops the binding. */
   failed(placed: Placed): void {
-    if (placed.record < 0 || !this.#open.has(placed)) return;
+    if (placed.record < 0 || !placed.isOpen) return;
     this.#deps.sessions.noteFailure(placed.record, placed.binding);
   }
 
@@ -168,10 +171,12 @@ export class Placement {
    * settled before.
    */
   settle(placed: Placed, nowMs: number): boolean {
-    if (!this.#open.delete(placed)) {
+    if (!placed.isOpen) {
       this.#settledTwice++;
       return false;
     }
+    placed.isOpen = false;
+    this.#openCount--;
     const { sessions, endpoints, ledger } = this.#deps;
     // This order bounds what a thread stopped in between can cost: see there.
     ledger.strikeSession(placed.entry);

@@ -11,12 +11,13 @@
  */
 import { GatewayError } from "../core/error.ts";
 import type { Clock } from "../core/outside.ts";
+import { Roster, type RosterMember } from "../core/roster.ts";
 
 /** Checks per limit: waits end at most a quarter late. */
 const CHECKS_PER_LIMIT = 4;
 
 /** One wait for a client. */
-interface Wait {
+interface Wait extends RosterMember {
   readonly sinceMs: number;
   readonly giveUp: () => void;
 }
@@ -25,7 +26,7 @@ interface Wait {
 export class ProgressWatch {
   readonly #clock: Clock;
   readonly #limitMs: number;
-  readonly #waits = new Set<Wait>();
+  readonly #waits = new Roster<Wait>();
   #stopTimer: (() => void) | undefined;
 
   /** @param limitMs `Infinity` for no limit. */
@@ -43,6 +44,7 @@ export class ProgressWatch {
     if (this.#limitMs === Infinity) return read;
     return new Promise((resolve, reject) => {
       const wait: Wait = {
+        rosterPlace: -1,
         sinceMs: this.#clock.nowMs(),
         giveUp: () => reject(new GatewayError("body_too_slow")),
       };
@@ -71,11 +73,11 @@ export class ProgressWatch {
   #checkLater(): () => void {
     return this.#clock.after(this.#limitMs / CHECKS_PER_LIMIT, () => {
       const nowMs = this.#clock.nowMs();
-      for (const wait of this.#waits) {
-        if (nowMs - wait.sinceMs < this.#limitMs) continue;
+      this.#waits.forEach((wait) => {
+        if (nowMs - wait.sinceMs < this.#limitMs) return;
         this.#waits.delete(wait);
         wait.giveUp();
-      }
+      });
       this.#stopTimer = this.#waits.size > 0 ? this.#checkLater() : undefined;
     });
   }

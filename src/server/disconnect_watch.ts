@@ -11,22 +11,24 @@
  *
  * @module
  */
+import { Roster, type RosterMember } from "../core/roster.ts";
 
 /** Milliseconds between ticks: well below the 100 ms a disconnect may take. */
 const TICK_MS = 25;
 
 /** A request that can be listened to. */
-export interface Watchable {
-  /** Whether the answer has begun, after which listening is pointless. */
-  readonly isAnswered: boolean;
-  /** Starts listening. */
+export interface Watchable extends RosterMember {
+  /** The tick it came in; -1 once it is listened to. Written by the watch. */
+  tick: number;
+  /** Starts listening; called once. */
   listen(): void;
 }
 
-/** Starts listening to requests that stay open. */
-export class DisconnectWatch {
+/** The requests without an answer; listens to those that stay without. */
+export class DisconnectWatch<Request extends Watchable> {
   readonly #atOnce: boolean;
-  #young: Watchable[] = [];
+  readonly #unanswered = new Roster<Request>();
+  #ticks = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @param atOnce Whether to listen from the start of every request. */
@@ -34,26 +36,47 @@ export class DisconnectWatch {
     this.#atOnce = atOnce;
   }
 
-  add(request: Watchable): void {
-    if (this.#atOnce) {
-      request.listen();
-      return;
+  /** A request has come. */
+  add(request: Request): void {
+    this.#unanswered.add(request);
+    if (this.#atOnce) request.listen();
+    else {
+      request.tick = this.#ticks;
+      this.#timer ??= this.#tickLater();
     }
-    this.#young.push(request);
-    this.#timer ??= setTimeout(() => this.#tick(), TICK_MS);
+  }
+
+  /** A request has its answer: listening would be pointless. */
+  answered(request: Request): void {
+    this.#unanswered.delete(request);
+  }
+
+  /** Calls `visit` for each request without an answer. */
+  forEach(visit: (request: Request) => void): void {
+    this.#unanswered.forEach(visit);
   }
 
   /** Forgets all requests. */
   close(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#young = [];
+    this.#unanswered.clear();
+  }
+
+  #tickLater(): ReturnType<typeof setTimeout> {
+    return setTimeout(() => this.#tick(), TICK_MS);
   }
 
   #tick(): void {
-    const young = this.#young;
-    this.#young = [];
-    this.#timer = undefined;
-    for (const request of young) if (!request.isAnswered) request.listen();
+    let hasYoung = false;
+    this.#unanswered.forEach((request) => {
+      if (request.tick === this.#ticks) hasYoung = true;
+      else if (request.tick >= 0) {
+        request.tick = -1;
+        request.listen();
+      }
+    });
+    this.#ticks++;
+    this.#timer = hasYoung ? this.#tickLater() : undefined;
   }
 }

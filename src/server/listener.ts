@@ -39,16 +39,18 @@ export class Listener {
   readonly hostname: string;
   readonly port: number;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  readonly #watch: DisconnectWatch;
-  /** Requests without an answer, where their bodies have to be looked at. */
-  readonly #unanswered = new Set<ServedRequest>();
+  readonly #watch: DisconnectWatch<ServedRequest>;
+  readonly #quirks: ServerQuirks;
   #isStopping = false;
 
   /** @throws {Deno.errors.AddrInUse} and other errors of listening. */
   constructor(options: ListenerOptions) {
     const quirks = serverQuirks(Deno.version.deno);
-    const watch = new DisconnectWatch(quirks.forgetsDisconnects);
+    const watch = new DisconnectWatch<ServedRequest>(
+      quirks.forgetsDisconnects,
+    );
     this.#watch = watch;
+    this.#quirks = quirks;
     this.#server = Deno.serve(
       {
         hostname: options.hostname,
@@ -62,9 +64,8 @@ export class Listener {
         const served = new ServedRequest(request, info.remoteAddr.hostname);
         watch.add(served);
         if (this.#isStopping) served.watchUpload();
-        if (quirks.breaksUploads) this.#unanswered.add(served);
         const answer = await options.handle(served);
-        this.#unanswered.delete(served);
+        watch.answered(served);
         served.isAnswered = true;
         return answer.tunnel === undefined
           ? toResponse(answer, quirks)
@@ -99,8 +100,8 @@ export class Listener {
   /** Waits for a moment in which shutting down breaks nothing. */
   async #untilUploaded(waitMs: number): Promise<void> {
     this.#isStopping = true;
-    if (this.#unanswered.size === 0) return;
-    for (const served of this.#unanswered) served.watchUpload();
+    this.#watch.forEach((served) => served.watchUpload());
+    if (this.#uploadCount() === 0) return;
     for (let waitedMs = 0; waitedMs < waitMs; waitedMs += LOOK_MS) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       if (this.#uploadCount() === 0) return;
@@ -108,10 +109,9 @@ export class Listener {
   }
 
   #uploadCount(): number {
+    if (!this.#quirks.breaksUploads) return 0;
     let count = 0;
-    for (const { isUploading } of this.#unanswered) {
-      count += isUploading ? 1 : 0;
-    }
+    this.#watch.forEach(({ isUploading }) => count += isUploading ? 1 : 0);
     return count;
   }
 }

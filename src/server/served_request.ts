@@ -24,6 +24,8 @@ export class ServedRequest implements ClientRequest, Watchable {
   readonly clientAddress: string;
   readonly scheme: "http" | "https";
   isAnswered = false;
+  rosterPlace = -1;
+  tick = -1;
   readonly #request: Request;
   #callback: (() => void) | undefined;
   #isGone = false;

@@ -11,6 +11,7 @@
  * @module
  */
 import type { Outside } from "../core/outside.ts";
+import { Roster } from "../core/roster.ts";
 import {
   Exchange,
   type ExchangeHost,
@@ -51,7 +52,7 @@ export interface UpstreamClientOptions {
 /** Sends requests to endpoints and keeps connections for the next ones. */
 export class UpstreamClient {
   readonly #host: ExchangeHost;
-  readonly #active = new Set<Exchange>();
+  readonly #active = new Roster<Exchange>();
   readonly #sweepMs: number;
   #stopTimer: (() => void) | undefined;
   #isClosed = false;
@@ -115,7 +116,7 @@ export class UpstreamClient {
     this.#isClosed = true;
     this.#stopTimer?.();
     this.#stopTimer = undefined;
-    for (const exchange of this.#active) exchange.abort();
+    this.#active.forEach((exchange) => exchange.abort());
     this.#host.pool.close();
   }
 
@@ -124,7 +125,7 @@ export class UpstreamClient {
       const nowMs = this.#host.clock.nowMs();
       this.#stopTimer = undefined;
       this.#host.pool.sweep(nowMs);
-      for (const exchange of this.#active) exchange.check(nowMs);
+      this.#active.forEach((exchange) => exchange.check(nowMs));
       if (this.#active.size > 0 || this.idleCount > 0) this.#sweepLater();
     });
   }

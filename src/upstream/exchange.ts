@@ -13,6 +13,7 @@
  *
  * @module
  */
+import type { RosterMember } from "../core/roster.ts";
 import type { Clock, Dial } from "../core/outside.ts";
 import type { FieldTexts } from "./field_text.ts";
 import type { IdlePool } from "./idle_pool.ts";
@@ -60,7 +61,13 @@ export interface ExchangeHost {
 
 /** An exchange; `run()` sets it going. */
 export class Exchange
-  implements UpstreamExchange, ConnectionOwner, UploadOwner, StreamedBodyOwner {
+  implements
+    UpstreamExchange,
+    ConnectionOwner,
+    UploadOwner,
+    StreamedBodyOwner,
+    RosterMember {
+  rosterPlace = -1;
   readonly #host: ExchangeHost;
   readonly #request: UpstreamRequest;
   readonly #promise = Promise.withResolvers<UpstreamResponse>();
