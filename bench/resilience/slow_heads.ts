@@ -81,6 +81,7 @@ async function haproxy(front: Front): Promise<readonly string[]> {
     `defaults
   mode http
   option http-no-delay
+  option abortonclose
   timeout connect 3s
   timeout http-request ${HEAD_SECONDS}s
   timeout http-keep-alive 2m
