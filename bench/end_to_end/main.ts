@@ -27,6 +27,9 @@ const CPUS = { peer: 0, load: 1 };
 /** Keep-alive connections of the full load. */
 const CONNECTIONS = 32;
 
+/** Load before each measurement: compiling what is hot takes some seconds. */
+const WARM_UP_SECONDS = 3;
+
 /** Highest rate that the steady load itself can send, requests a second. */
 const STEADY_RATE_MAX = 8_000;
 
@@ -74,7 +77,7 @@ async function measureFullLoad(
         connections: CONNECTIONS,
         script,
       };
-      await fullLoad({ ...load, seconds: 1 });
+      await fullLoad({ ...load, seconds: WARM_UP_SECONDS });
       const run = await fullLoad({ ...load, seconds: options.seconds });
       // The first round warms files and the machine up.
       if (round > 0) runs.set(peer, [...runs.get(peer) ?? [], run]);
@@ -113,7 +116,7 @@ async function measureSteadyLoad(
         requestsPerSecond: options.rate,
         connections: CONNECTIONS,
       };
-      await steadyLoad({ ...load, seconds: 1 });
+      await steadyLoad({ ...load, seconds: WARM_UP_SECONDS });
       const times = await steadyLoad({ ...load, seconds: options.seconds });
       medians.set(peer, [...medians.get(peer) ?? [], median(times)]);
     }

@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { setImmediate } from "node:timers";
 
 /** What to send. */
 export interface SteadyOptions {
@@ -72,7 +73,8 @@ export async function steadyLoad(
       due.push(startedAt + n * 1_000 / options.requestsPerSecond);
       waiting.shift()?.();
     }
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    // Timers come a millisecond late and would send requests in bursts.
+    await new Promise<void>((resolve) => setImmediate(resolve));
   }
   isOver = true;
   for (const wake of waiting) wake();
