@@ -77,17 +77,16 @@ export function targetOf(method: string, url: string): string {
 
 function cutTarget(method: string, url: string): string {
   const start = url.indexOf("://") + 3;
-  for (let at = start; at < url.length; at++) {
-    const char = url[at];
-    if (char === "?") return `/${url.slice(at)}`;
-    if (char !== "/") continue;
-    // `OPTIONS *` (RFC 9112, 3.2.4) arrives as a path of one star.
-    if (method === "OPTIONS" && at === url.length - 2 && url[at + 1] === "*") {
-      return "*";
-    }
-    return url.slice(at);
+  const slash = url.indexOf("/", start);
+  const question = url.indexOf("?", start);
+  // A question mark before any slash follows a host without a path.
+  if (question >= 0 && (slash < 0 || question < slash)) {
+    return `/${url.slice(question)}`;
   }
-  return "/";
+  if (slash < 0) return "/";
+  const target = url.slice(slash);
+  // `OPTIONS *` (RFC 9112, 3.2.4) arrives as a path of one star.
+  return method === "OPTIONS" && target === "/*" ? "*" : target;
 }
 
 function latin1Text(bytes: Uint8Array): string {

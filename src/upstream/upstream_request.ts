@@ -14,7 +14,7 @@
 import type { BodySource } from "../core/body.ts";
 import type { Address } from "../core/outside.ts";
 import type { HeaderList } from "../core/request.ts";
-import { NAME_BYTES, VALUE_BYTES } from "./field_text.ts";
+import { putHead } from "./request_head.ts";
 
 /**
  * 32 KiB: a head and the body of most first turns. Copying that much costs
@@ -24,11 +24,6 @@ export const WRITE_BUFFER_BYTES = 32_768;
 
 /** 32 buffers, 1 MiB: a write lasts one turn of the event loop, so few do. */
 const BUFFERS_KEPT_MAX = 32;
-
-const CR = 0x0d;
-const LF = 0x0a;
-const SPACE = 0x20;
-const COLON = 0x3a;
 
 /** The bytes of ` HTTP/1.1` and of the line ends and colons around them. */
 const REQUEST_LINE_EXTRA_BYTES = 12;
@@ -142,105 +137,3 @@ function headBound(request: UpstreamRequest): number {
   }
   return bytes;
 }
-
-function putHead(out: Uint8Array, request: UpstreamRequest): number {
-  let at = putText(out, 0, request.method, NAME_BYTES_AS_IS);
-  if (at === 0) throw new TypeError("Cannot send a request without a method");
-  out[at++] = SPACE;
-  const targetAt = at;
-  at = putText(out, at, request.target, TARGET_BYTES);
-  if (at === targetAt) {
-    throw new TypeError("Cannot send a request without a target");
-  }
-  at = putText(out, at, " HTTP/1.1\r\n", ANY_BYTES);
-  for (const [name, value] of request.headers) {
-    refuseFraming(name);
-    at = putField(out, at, name, value);
-  }
-  at = putFraming(out, at, request);
-  out[at++] = CR;
-  out[at++] = LF;
-  return at;
-}
-
-function putField(
-  out: Uint8Array,
-  at: number,
-  name: string,
-  value: string,
-): number {
-  if (name.length === 0) {
-    throw new TypeError("Cannot send a header without a name");
-  }
-  at = putText(out, at, name, NAME_BYTES);
-  out[at++] = COLON;
-  out[at++] = SPACE;
-  at = putText(out, at, value, VALUE_BYTES);
-  out[at++] = CR;
-  out[at++] = LF;
-  return at;
-}
-
-function putFraming(
-  out: Uint8Array,
-  at: number,
-  { method, body, contentLength }: UpstreamRequest,
-): number {
-  if (body === undefined) {
-    // RFC 9110, 8.6: methods that usually carry a body say that there is none.
-    const isUsual = method === "POST" || method === "PUT" || method === "PATCH";
-    return isUsual ? putField(out, at, "content-length", "0") : at;
-  }
-  const length = body instanceof Uint8Array ? body.length : contentLength;
-  if (length === undefined) {
-    return putField(out, at, "transfer-encoding", "chunked");
-  }
-  if (!Number.isSafeInteger(length) || length < 0) {
-    throw new TypeError(
-      `Cannot send a body of ${length} bytes: it must be a whole number`,
-    );
-  }
-  return putField(out, at, "content-length", String(length));
-}
-
-function refuseFraming(name: string): void {
-  if (name.length !== 14 && name.length !== 17) return;
-  const lower = name.toLowerCase();
-  if (lower === "content-length" || lower === "transfer-encoding") {
-    throw new TypeError(
-      `Cannot send the header "${lower}": the client frames the body itself`,
-    );
-  }
-}
-
-/** Writes `text` through `table`; a 0 in it refuses the character. */
-function putText(
-  out: Uint8Array,
-  at: number,
-  text: string,
-  table: Uint8Array,
-): number {
-  for (let i = 0; i < text.length; i++) {
-    const byte = table[text.charCodeAt(i)];
-    if (!byte) {
-      throw new TypeError(
-        `Cannot send a request head with the character ${
-          text.charCodeAt(i)
-        } in ${table === TARGET_BYTES ? "its target" : "a name or value"}`,
-      );
-    }
-    out[at++] = byte;
-  }
-  return at;
-}
-
-/** Every byte but 0 to itself: for text of this file's own. */
-const ANY_BYTES: Uint8Array = Uint8Array.from({ length: 256 }, (_, i) => i);
-
-/** Token bytes in their own case: methods are case-sensitive. */
-const NAME_BYTES_AS_IS: Uint8Array = NAME_BYTES.map((to, i) => to && i);
-
-/** No blanks and no control characters: they would end the request line. */
-const TARGET_BYTES: Uint8Array = VALUE_BYTES.map((to, i) =>
-  i <= SPACE ? 0 : to
-);
