@@ -3,8 +3,7 @@
  *
  * Everything is driven by what the socket reports: the exchange owns its
  * connection until the head is complete, then lends it to the body. Uploading
- * runs beside that, so that an early refusal is seen while the body is still
- * on its way.
+ * runs beside that, so that an early refusal is seen meanwhile.
  *
  * Invariant: a request of which a byte may have been accepted is never sent
  * again, unless it is idempotent and whole, went out on a connection that had
