@@ -31,6 +31,8 @@ export interface ServerQuirks {
   readonly forgetsDisconnects: boolean;
   /** Whether the last bytes before a broken end of a stream arrive. */
   readonly deliversBeforeBreak: boolean;
+  /** Whether a connection stays open after an answer that says `close`. */
+  readonly ignoresClose: boolean;
   /** Whether shutting down breaks request bodies that have not come whole. */
   readonly breaksUploads: boolean;
 }
@@ -43,6 +45,7 @@ export function serverQuirks(version: string): ServerQuirks {
     compressesAnswers: isOld,
     forgetsDisconnects: isOld,
     deliversBeforeBreak: !isOld,
+    ignoresClose: !isOld,
     breaksUploads: !isOld,
   };
 }

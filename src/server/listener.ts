@@ -129,9 +129,40 @@ function toResponse(answer: Answer, quirks: ServerQuirks): Response {
     return new Response(null, init);
   }
   if (body instanceof Uint8Array) {
+    if (quirks.ignoresClose && saysClose(headers)) {
+      return new Response(streamOf(new LastBody(body)), init);
+    }
     return new Response(body as Uint8Array<ArrayBuffer>, init);
   }
   return new Response(streamOf(body), init);
+}
+
+function saysClose(headers: HeaderList): boolean {
+  return headers.some(([name, value]) =>
+    name === "connection" && value === "close"
+  );
+}
+
+/** A body after which the connection ends, since its stream breaks off. */
+class LastBody implements BodySource {
+  readonly length = undefined;
+  #bytes: Uint8Array | undefined;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  read(): Promise<Uint8Array | undefined> {
+    const bytes = this.#bytes;
+    this.#bytes = undefined;
+    return bytes === undefined
+      ? Promise.reject(new Error("Cannot keep this connection open"))
+      : Promise.resolve(bytes);
+  }
+
+  cancel(): void {
+    this.#bytes = undefined;
+  }
 }
 
 /** A stream that pulls only what the client has room for. */

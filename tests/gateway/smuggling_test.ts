@@ -87,18 +87,18 @@ test("ambiguous requests are answered 400 and closed; none reaches an engine (D3
   });
 });
 
-test("what cannot be forwarded is answered 400 and asked to close (D3)", async (t) => {
+test("what cannot be forwarded is answered 400 and closed too (D3)", async (t) => {
   await withWorld({ engines: [{}] }, async ({ port, engines }) => {
     const before = engines[0]?.stats.requestCount;
     for (const [name, head, body = ""] of UNFORWARDABLE) {
       await t.step(name, async () => {
-        const reply = await call(port, `${head}\r\n${body}`);
-        assertEquals(reply.status, 400);
-        const { headers } = reply;
+        using client = await RawClient.connect(port);
+        await client.send(`${head}\r\n${body}${HIDDEN}`);
+        const text = await client.toEnd(1_000);
+        assertMatch(text, /^HTTP\/1\.1 400 /);
+        assertEquals(text.match(/HTTP\/1\.1 /g)?.length, 1, text);
         // Deno 2.7 refuses some of these itself, without a word.
-        if (reply.body === "") return;
-        assertEquals(headers.get("x-tryst-error"), "request_malformed");
-        assertEquals(headers.get("connection"), "close");
+        if (text.includes("{")) assertMatch(text, /"request_malformed"/);
       });
     }
     assertEquals(engines[0]?.stats.requestCount, before);
