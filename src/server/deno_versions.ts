@@ -16,7 +16,8 @@
  *   before that on every version.
  *
  * On 2.9 it makes the bodies of open requests unreadable as soon as it is told
- * to shut down (denoland/deno #36809).
+ * to shut down (denoland/deno #36809), and keeps a connection open after an
+ * answer that says `connection: close`.
  *
  * Invariant: no other file of the project asks for the version of Deno.
  *
