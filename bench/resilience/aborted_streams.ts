@@ -7,11 +7,16 @@
  * @module
  */
 import { residentBytes } from "../end_to_end/usage.ts";
-import { startEngineProcess, startGateway } from "./programs.ts";
+import { type Gateway, startEngineProcess, startGateway } from "./programs.ts";
 import { socketsLeft } from "./sockets.ts";
 import { requestText, Wire } from "./wire.ts";
 
-const WARM_UP_STREAMS = 3_000;
+/**
+ * Heaps grow with whatever runs until they have found their size, and later
+ * with what is left behind: the warm-up ends once so many streams have added
+ * less than a hundredth, or after so many blocks of them.
+ */
+const WARM_UP = { streams: 5_000, growthMax: 0.01, blocksMax: 8 };
 const STREAMS = 10_000;
 
 /** Streams at once. */
@@ -27,6 +32,7 @@ const LOOK_PAUSE_MS = 100;
 /** What a run left behind. */
 export interface AbortedStreams {
   readonly streams: number;
+  readonly warmUpStreams: number;
   readonly beforeBytes: number;
   readonly afterBytes: number;
   readonly sockets: number;
@@ -59,15 +65,35 @@ export async function measureAbortedStreams(
     }),
   );
   const ports = engines.map(({ port }) => port);
-  await abortStreams(gateway.port, WARM_UP_STREAMS);
-  await socketsLeft(ports, SOCKETS_WITHIN_MS);
-  const beforeBytes = await lowestResidentBytes(gateway.pid);
+  const { warmUpStreams, beforeBytes } = await warmUp(gateway);
   const startedAt = performance.now();
   await abortStreams(gateway.port, STREAMS);
   const seconds = (performance.now() - startedAt) / 1_000;
   const sockets = await socketsLeft(ports, SOCKETS_WITHIN_MS);
   const afterBytes = await lowestResidentBytes(gateway.pid);
-  return { streams: STREAMS, beforeBytes, afterBytes, sockets, seconds };
+  return {
+    streams: STREAMS,
+    warmUpStreams,
+    beforeBytes,
+    afterBytes,
+    sockets,
+    seconds,
+  };
+}
+
+async function warmUp(
+  gateway: Gateway,
+): Promise<Pick<AbortedStreams, "warmUpStreams" | "beforeBytes">> {
+  let beforeBytes = 0;
+  for (let block = 1;; block++) {
+    await abortStreams(gateway.port, WARM_UP.streams);
+    const bytes = await lowestResidentBytes(gateway.pid);
+    const hasSettled = bytes <= beforeBytes * (1 + WARM_UP.growthMax);
+    beforeBytes = bytes;
+    if (hasSettled || block === WARM_UP.blocksMax) {
+      return { warmUpStreams: block * WARM_UP.streams, beforeBytes };
+    }
+  }
 }
 
 async function abortStreams(port: number, count: number): Promise<void> {

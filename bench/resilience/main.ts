@@ -58,7 +58,7 @@ async function aborts(binary: string | undefined) {
   const growth = 100 * (run.afterBytes / run.beforeBytes - 1);
   return [
     `${run.streams} streams aborted after the first event, in ` +
-    `${run.seconds.toFixed(0)} s`,
+    `${run.seconds.toFixed(0)} s, after ${run.warmUpStreams} to warm up`,
     `resident memory: ${mebibytes(run.beforeBytes)} after the warm-up, ` +
     `${mebibytes(run.afterBytes)} at the end: ` +
     `${growth.toFixed(1)} % (want under 5 %)`,

@@ -26,6 +26,8 @@ export interface Outcome {
   readonly answer: Answer | undefined;
   /** From due to the end of the answer, in milliseconds. */
   readonly ms: number;
+  /** Milliseconds from the start of the load to the end of the answer. */
+  readonly endedAtMs: number;
 }
 
 /** Sends for so long; resolves when all have ended. */
@@ -60,7 +62,9 @@ export async function openLoop(
         wire?.close();
         wire = undefined;
       }
-      outcomes.push({ n, answer, ms: performance.now() - dueAt });
+      const nowMs = performance.now();
+      const endedAtMs = nowMs - startedAt;
+      outcomes.push({ n, answer, ms: nowMs - dueAt, endedAtMs });
     }
     wire?.close();
   }

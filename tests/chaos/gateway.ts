@@ -35,6 +35,7 @@ function configOf(ports: readonly number[]): string {
     "admin: { listen: 127.0.0.1:0 }",
     "workers: 2",
     "session: { capacity: 4096 }",
+    "stop: { deadline: 5s }",
     "timeouts: { connect: 1s, first_byte: 3s, idle: 3s, body: 3s }",
     "health: { interval: 500ms, timeout: 500ms, backoff: 200ms, " +
     "backoff_max: 1s }",

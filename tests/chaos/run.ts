@@ -133,10 +133,16 @@ async function storm(
       journal,
       isOver: () => isOver,
     }));
+  const load = Promise.all(clients);
+  const { promise: timeIsUp, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, seconds * 1_000);
   weather.begin();
-  const timer = setTimeout(() => isOver = true, seconds * 1_000);
   try {
-    await Promise.all(clients);
+    await Promise.race([load, timeIsUp]);
+    isOver = true;
+    // First, as an engine that dies would free who waits for an answer.
+    await weather.clear();
+    await load;
   } finally {
     clearTimeout(timer);
     isOver = true;
