@@ -176,7 +176,7 @@ export class Attempts {
     const body = call.sniffed?.body;
     const may = mayTryAgain({
       isUpstreamFault: failure.row.fault === "upstream",
-      hasResponse: failure.code === "upstream_malformed",
+      hasResponse: !(cause instanceof UpstreamError) || cause.hasResponse,
       sent: !(cause instanceof UpstreamError) || cause.sent,
       method: call.request.head.method,
       isReplayable: body === undefined || body instanceof Uint8Array,

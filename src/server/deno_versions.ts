@@ -5,8 +5,8 @@
  * `deno compile` can be proved without a network. On 2.7 the HTTP server
  *
  * - leaves Nagle's algorithm on, so that small events can be up to 40 ms late;
- * - lets Content-Length pass beside Transfer-Encoding, and two Hosts: both are
- *   refused by `gateway/accept.ts`;
+ * - lets Content-Length pass before Transfer-Encoding, and two Hosts: both are
+ *   refused by `gateway/accept.ts`; behind it, it drops the length by itself;
  * - can lose an answer when the request's body has not been read;
  * - compresses answers by itself: `cache-control: no-transform` prevents it;
  * - drops what was written just before a response stream breaks, so the event

@@ -282,9 +282,9 @@ export class Exchange
   }
 
   #fail(kind: UpstreamErrorKind, reason: string, cause?: unknown): void {
-    const sent = this.bytesSent;
+    const facts = { sent: this.bytesSent, hasResponse: this.#hasBytes, cause };
     const message = `Cannot complete the request: ${reason}`;
-    this.#failWith(new UpstreamError(kind, message, { sent, cause }));
+    this.#failWith(new UpstreamError(kind, message, facts));
   }
 
   #failWith(error: UpstreamError): void {

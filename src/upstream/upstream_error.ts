@@ -37,11 +37,17 @@ export class UpstreamError extends Error {
   readonly kind: UpstreamErrorKind;
   /** Whether any byte of the request may have reached the engine. */
   readonly sent: boolean;
+  /** Whether any byte of a response had come. */
+  readonly hasResponse: boolean;
 
   constructor(
     kind: UpstreamErrorKind,
     message: string,
-    options: { readonly sent: boolean; readonly cause?: unknown },
+    options: {
+      readonly sent: boolean;
+      readonly hasResponse?: boolean;
+      readonly cause?: unknown;
+    },
   ) {
     super(
       message,
@@ -49,6 +55,7 @@ export class UpstreamError extends Error {
     );
     this.kind = kind;
     this.sent = options.sent;
+    this.hasResponse = options.hasResponse ?? false;
   }
 }
 
@@ -62,6 +69,6 @@ export function malformed(reason: string): UpstreamError {
   return new UpstreamError(
     "malformed",
     `Cannot read the response: it ${reason}`,
-    { sent: true },
+    { sent: true, hasResponse: true },
   );
 }

@@ -19,21 +19,20 @@ import { type Answered, Wire } from "./wire.ts";
 const PIECES = 8;
 const PIECE_PAUSE_MS_MAX = 10;
 
-/** Pause between two requests of one client. */
-const THINK_MS_MAX = 60;
-
 /** What a client needs. */
 export interface ClientOptions {
   readonly port: number;
   readonly name: string;
   readonly chance: Chance;
   readonly journal: Journal;
+  /** Longest pause between two requests, in milliseconds. */
+  readonly thinkMsMax: number;
   readonly isOver: () => boolean;
 }
 
 /** Sends requests until it is over. */
 export async function runClient(options: ClientOptions): Promise<void> {
-  const { port, name, chance, journal, isOver } = options;
+  const { port, name, chance, journal, thinkMsMax, isOver } = options;
   let wire: Wire | undefined;
   try {
     for (let n = 0; !isOver() && !journal.isFull; n++) {
@@ -57,7 +56,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
         wire.close();
         wire = undefined;
       }
-      await pause(chance.below(THINK_MS_MAX));
+      await pause(chance.between(0, thinkMsMax));
     }
   } finally {
     wire?.close();

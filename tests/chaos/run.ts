@@ -21,9 +21,17 @@ import { memoryReturns, nothingHeld, type Quiet } from "./quiet.ts";
 import { Weather } from "./weather.ts";
 import { Wire } from "./wire.ts";
 
-/** Engines, and clients that send at once. */
 const ENGINES = 4;
-const CLIENTS = 32;
+
+/**
+ * The load. The warm-up is the denser one, so that heaps find their size
+ * within it: they grow with the rate of what comes and goes, and later with
+ * what is left behind.
+ */
+const LOADS = {
+  warm: { clients: 64, thinkMsMax: 0 },
+  main: { clients: 32, thinkMsMax: 60 },
+} as const;
 
 /** Share of a run that warms up. */
 const WARM_UP = 0.4;
@@ -120,17 +128,19 @@ interface World {
 /** Load and weather for so long; all is well and over when it resolves. */
 async function storm(
   world: World,
-  name: string,
+  name: keyof typeof LOADS,
   seconds: number,
 ): Promise<void> {
   const { gateway, weather, journal, chance } = world;
   let isOver = false;
-  const clients = Array.from({ length: CLIENTS }, (_, n) =>
+  const { clients: count, thinkMsMax } = LOADS[name];
+  const clients = Array.from({ length: count }, (_, n) =>
     runClient({
       port: gateway.port,
       name: `${name}-${n}`,
       chance: chance.fork(`client ${name} ${n}`),
       journal,
+      thinkMsMax,
       isOver: () => isOver,
     }));
   const load = Promise.all(clients);

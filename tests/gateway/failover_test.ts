@@ -145,6 +145,15 @@ const ROWS: readonly Row[] = [
     sent: [1, 0],
   },
   {
+    name: "GET, the answer breaks off in its body: an error, never again",
+    init: GET,
+    fault: { truncateAfterBytes: 3 },
+    status: 502,
+    attempts: "1",
+    error: "upstream_reset",
+    sent: [1, 0],
+  },
+  {
     name: "POST, no first byte in time: an error that names the limit (F15)",
     init: POST,
     fault: { hang: true },
