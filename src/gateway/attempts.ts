@@ -196,7 +196,7 @@ export class Attempts {
 }
 
 /** An attempt that was given up without the client's leave: at stopping. */
-function failureOf(call: Call, cause: unknown): GatewayError {
+export function failureOf(call: Call, cause: unknown): GatewayError {
   const failure = asUpstreamFailure(cause);
   return failure.code === "client_gone" && !call.isGone
     ? new GatewayError("gateway_stopping", { cause })

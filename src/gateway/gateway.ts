@@ -14,7 +14,7 @@ import type { Socket } from "../core/outside.ts";
 import { headerValue } from "../core/request.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
 import { checkHead } from "./accept.ts";
-import { type AttemptParts, Attempts } from "./attempts.ts";
+import { type AttemptParts, Attempts, failureOf } from "./attempts.ts";
 import { type Call, newCall, signed } from "./call.ts";
 import type { Answer, ClientRequest } from "./client_request.ts";
 import { asGatewayError, errorAnswer, errorEvent } from "./error_answer.ts";
@@ -24,7 +24,6 @@ import { ProgressWatch } from "./progress.ts";
 import { RelayedBody, type RelayEnd } from "./relay.ts";
 import { type Sniffed, Sniffer, type SniffLimits } from "./sniff.ts";
 import { Tunnels } from "./tunnels.ts";
-import { asUpstreamFailure } from "./upstream_failure.ts";
 import { handshakeOf } from "./websocket_handshake.ts";
 
 /** Everything a gateway is made of. */
@@ -133,7 +132,7 @@ export class Gateway {
       errorEvent: isEvents
         ? (error) => errorEvent(error, call.request.head.target, call.id)
         : undefined,
-      asError: asUpstreamFailure,
+      asError: (cause) => failureOf(call, cause),
       drainsWhenGone: call.target?.finishes ?? false,
       onBytes: (byteCount) => traffic.relayed(byteCount),
       onEnd: (end) => this.#settle(call, end, status),
