@@ -34,7 +34,7 @@ const LOADS = {
 } as const;
 
 /** Share of a run that warms up. */
-const WARM_UP = 0.4;
+const WARM_UP = 0.5;
 
 /** Memory is judged in runs of this many seconds and more. */
 const MEMORY_SECONDS_MIN = 30;
