@@ -14,6 +14,7 @@
  *
  * @module
  */
+import { option, say } from "../../tests/run_options.ts";
 import { startSwallower, uploadLargeBody } from "./large_body.ts";
 import { haproxyPeer, type Peer, trystPeer } from "./peers.ts";
 import { isInstalled, type Program, startProgram } from "./processes.ts";
@@ -22,7 +23,7 @@ import { steadyLoad } from "./steady_load.ts";
 import { type FullLoad, fullLoad, writeScript } from "./wrk.ts";
 
 /** The programs under test run here, the load and the engine there. */
-const CPUS = { peer: 0, load: 1 };
+const CPUS = { peer: "0", load: "1" };
 
 /** Keep-alive connections of the full load. */
 const CONNECTIONS = 32;
@@ -47,7 +48,7 @@ async function main(args: readonly string[]): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
     await using _engine = await startProgram(await engineArgv(folder), {
-      cpu: CPUS.load,
+      cpus: CPUS.load,
       port: PORTS.engine,
     });
     const peers = [DIRECT, await haproxyPeer(folder), tryst];
@@ -73,7 +74,7 @@ async function measureFullLoad(
       const load = {
         port: peer.port,
         pid: program?.pid ?? Deno.pid,
-        cpu: CPUS.load,
+        cpus: CPUS.load,
         connections: CONNECTIONS,
         script,
       };
@@ -141,7 +142,7 @@ async function measureLargeBody(tryst: Peer): Promise<void> {
         : arg
     );
     await using program = await startProgram(argv, {
-      cpu: CPUS.peer,
+      cpus: CPUS.peer,
       port: tryst.port,
     });
     await new Promise((resolve) => setTimeout(resolve, 1_500));
@@ -167,7 +168,7 @@ async function measureLargeBody(tryst: Peer): Promise<void> {
 async function startPeer(peer: Peer): Promise<Program | undefined> {
   if (peer.argv === undefined) return undefined;
   const program = await startProgram(peer.argv, {
-    cpu: CPUS.peer,
+    cpus: CPUS.peer,
     port: peer.port,
   });
   // The gateway takes requests once it has seen its endpoint.
@@ -178,13 +179,4 @@ async function startPeer(peer: Peer): Promise<Program | undefined> {
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? NaN;
-}
-
-function option(args: readonly string[], name: string): string | undefined {
-  const at = args.indexOf(name);
-  return at < 0 ? undefined : args[at + 1];
-}
-
-function say(line: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 }

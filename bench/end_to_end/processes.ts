@@ -1,5 +1,5 @@
 /**
- * The programs that a measurement runs, each pinned to one processor.
+ * The programs that measurements run, each pinned to its processors.
  *
  * Invariant: whatever happens, every process started here is ended, by its id.
  *
@@ -12,15 +12,21 @@ const START_MS = 10_000;
 /** A running program. */
 export interface Program extends AsyncDisposable {
   readonly pid: number;
+  readonly port: number;
 }
 
-/** Starts a program on one processor; resolves once its port accepts. */
+/**
+ * Starts a program; resolves once its port accepts connections.
+ *
+ * @param options `cpus` is a list of processors as `taskset` takes it.
+ */
 export async function startProgram(
   argv: readonly string[],
-  options: { readonly cpu: number; readonly port: number },
+  options: { readonly cpus: string; readonly port: number },
 ): Promise<Program> {
+  const { cpus, port } = options;
   const process = new Deno.Command("taskset", {
-    args: ["-c", String(options.cpu), ...argv],
+    args: ["-c", cpus, ...argv],
     stdin: "null",
     stdout: "null",
     stderr: "null",
@@ -34,12 +40,12 @@ export async function startProgram(
     await process.status;
   }
   try {
-    await untilAccepting(options.port);
+    await untilAccepting(port);
   } catch (error) {
     await stop();
     throw new Error(`Cannot start ${argv[0]}`, { cause: error });
   }
-  return { pid: process.pid, [Symbol.asyncDispose]: stop };
+  return { pid: process.pid, port, [Symbol.asyncDispose]: stop };
 }
 
 /** Whether a program of this name is installed. */

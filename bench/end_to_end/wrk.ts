@@ -21,7 +21,7 @@ export interface LoadOptions {
   readonly port: number;
   /** The process whose CPU time counts. */
   readonly pid: number;
-  readonly cpu: number;
+  readonly cpus: string;
   readonly connections: number;
   readonly seconds: number;
   /** The script that `writeScript` wrote. */
@@ -54,7 +54,7 @@ export async function fullLoad(options: LoadOptions): Promise<FullLoad> {
   const output = await new Deno.Command("taskset", {
     args: [
       "-c",
-      String(options.cpu),
+      options.cpus,
       "wrk",
       "-t1",
       `-c${options.connections}`,

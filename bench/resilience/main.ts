@@ -12,6 +12,7 @@
  *
  * @module
  */
+import { option, say } from "../../tests/run_options.ts";
 import { measureAbortedStreams } from "./aborted_streams.ts";
 import { measureFailover } from "./failover.ts";
 import { measureOverload } from "./overload.ts";
@@ -110,13 +111,4 @@ function mebibytes(bytes: number): string {
 
 function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
-}
-
-function option(args: readonly string[], name: string): string | undefined {
-  const at = args.indexOf(name);
-  return at < 0 ? undefined : args[at + 1];
-}
-
-function say(line: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 }

@@ -5,7 +5,8 @@
  *
  * @module
  */
-import { CPUS, freePort, type Program, startProgram } from "./processes.ts";
+import { type Program, startProgram } from "../end_to_end/processes.ts";
+import { CPUS, freePort } from "./processes.ts";
 import { until } from "./until.ts";
 
 /** What runs where there is no executable. */

@@ -7,7 +7,8 @@
  *
  * @module
  */
-import { CPUS, freePort, startProgram } from "./processes.ts";
+import { startProgram } from "../end_to_end/processes.ts";
+import { CPUS, freePort } from "./processes.ts";
 import { startEngineProcess, startGateway } from "./programs.ts";
 import { requestText, Wire } from "./wire.ts";
 

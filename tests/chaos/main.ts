@@ -12,6 +12,7 @@
  *
  * @module
  */
+import { numberOption, option, say } from "../run_options.ts";
 import type { Journal } from "./journal.ts";
 import { runChaos, type RunResult } from "./run.ts";
 
@@ -84,26 +85,4 @@ function table(counts: ReadonlyMap<string, number>): string[] {
 
 function mebibytes(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
-}
-
-function option(args: readonly string[], name: string): string | undefined {
-  const at = args.indexOf(name);
-  return at < 0 ? undefined : args[at + 1];
-}
-
-function numberOption(
-  args: readonly string[],
-  name: string,
-): number | undefined {
-  const text = option(args, name);
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new TypeError(
-    `Cannot use "${text}" as ${name}: wanted is an integer of at least 1`,
-  );
-}
-
-function say(line: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 }

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { numberOption, option, say } from "../run_options.ts";
 import { fuzzResponse } from "./response_fuzz.ts";
 import { fuzzScanner } from "./scanner_fuzz.ts";
 
@@ -25,8 +26,9 @@ const CASES_DEFAULT = 20_000;
 if (import.meta.main) await main(Deno.args);
 
 async function main(args: readonly string[]): Promise<void> {
-  const seed = numberOption(args, "--seed") ?? Date.now() % 1_000_000_007;
-  const cases = numberOption(args, "--cases") ?? CASES_DEFAULT;
+  const seed = numberOption(args, "--seed", { least: 0 }) ??
+    Date.now() % 1_000_000_007;
+  const cases = numberOption(args, "--cases", { least: 0 }) ?? CASES_DEFAULT;
   const only = option(args, "--only");
   for (const [name, fuzz] of Object.entries(FUZZERS)) {
     if (only !== undefined && only !== name) continue;
@@ -41,26 +43,4 @@ async function main(args: readonly string[]): Promise<void> {
       }`,
     );
   }
-}
-
-function option(args: readonly string[], name: string): string | undefined {
-  const at = args.indexOf(name);
-  return at < 0 ? undefined : args[at + 1];
-}
-
-function numberOption(
-  args: readonly string[],
-  name: string,
-): number | undefined {
-  const text = option(args, name);
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new TypeError(
-    `Cannot use "${text}" as ${name}: wanted is an integer of at least 0`,
-  );
-}
-
-function say(line: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 }

@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { numberOption, option, say } from "../run_options.ts";
 import { CANARIES } from "./canaries.ts";
 import { checkWorld } from "./check.ts";
 import { determinism } from "./determinism.ts";
@@ -55,26 +56,4 @@ function plant(name: string): Disposable {
       Object.keys(CANARIES).join(", ")
     }`,
   );
-}
-
-function option(args: readonly string[], name: string): string | undefined {
-  const at = args.indexOf(name);
-  return at < 0 ? undefined : args[at + 1];
-}
-
-function numberOption(
-  args: readonly string[],
-  name: string,
-): number | undefined {
-  const text = option(args, name);
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new TypeError(
-    `Cannot use "${text}" as ${name}: wanted is an integer of at least 1`,
-  );
-}
-
-function say(line: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 }
