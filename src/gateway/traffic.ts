@@ -47,7 +47,7 @@ export function trafficLayout(sourceNames: readonly string[]): CounterLayout {
     },
     {
       name: "tryst_affinity_total",
-      help: "Requests placed on an endpoint, by affinity outcome.",
+      help: "Placements on an endpoint, one an attempt, by affinity outcome.",
       label: "outcome",
       values: AFFINITY_OUTCOMES,
     },
