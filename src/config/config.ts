@@ -11,6 +11,7 @@
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
 import type { HealthSettings } from "../core/health_settings.ts";
+import type { StateSettings } from "./state.ts";
 
 /** An address to listen on. */
 export interface ListenAddress {
@@ -65,6 +66,7 @@ export interface Config {
   };
   /** What holds for endpoints that say nothing else. */
   readonly health: HealthSettings;
+  readonly state: StateSettings;
   readonly timeouts: {
     readonly connectMs: number;
     /** `undefined` waits for as long as the client does. */

@@ -18,6 +18,7 @@ import { readKeys } from "./keys.ts";
 import { parseListenAddress } from "./listen_address.ts";
 import { parseInteger, parseNumber } from "./number.ts";
 import { parseDurationMs, parseSizeBytes } from "./quantity.ts";
+import { STATE_FIELDS } from "./state.ts";
 
 /** Threads beyond the cores of the largest hosts only cost memory. */
 const WORKERS_BOUNDS = { min: 1, max: 64 };
@@ -198,6 +199,7 @@ export const FIELDS = {
     read: readDurationOrNone,
   },
   ...HEALTH_FIELDS,
+  ...STATE_FIELDS,
 } satisfies Readonly<Record<string, Field<unknown>>>;
 
 function readWorkers(value: unknown): number | "auto" {

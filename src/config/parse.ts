@@ -174,6 +174,10 @@ function assemble(given: ReadonlyMap<string, Given>, top: Spot): Config {
       idleMs: read(FIELDS.idle),
       bodyMs: read(FIELDS.bodyProgress),
     },
+    state: {
+      directory: read(FIELDS.stateDirectory),
+      intervalMs: read(FIELDS.stateInterval),
+    },
   };
 }
 

@@ -177,6 +177,7 @@ test("parseConfig() defaults what is not given", () => {
     attempts: { max: 2, budget: 0.2 },
     stop: { readyGraceMs: 0, deadlineMs: 30_000 },
     health: HEALTH,
+    state: { directory: undefined, intervalMs: 60_000 },
     timeouts: {
       connectMs: 3000,
       firstByteMs: undefined,
