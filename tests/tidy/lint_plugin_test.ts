@@ -48,6 +48,7 @@ test("rooms/import-direction knows levels and what is beside src", () => {
   const table: [path: string, specifier: string, isAllowed: boolean][] = [
     ["src/policies/x.ts", "../session_keys/a.ts", false],
     ["src/policies/x.ts", "../config/a.ts", false],
+    ["src/scheduling/x.ts", "../policies/a.ts", false],
     ["src/upstream/x.ts", "../gateway/a.ts", false],
     ["src/server/x.ts", "../admin/a.ts", false],
     ["src/server/x.ts", "../cli/a.ts", false],

@@ -21,6 +21,11 @@ const REGISTER_ROOMS: readonly {
     besides: ["remaining.ts"],
   },
   {
+    folder: "src/scheduling/",
+    registers: ["mod.ts"],
+    besides: ["level.ts"],
+  },
+  {
     folder: "src/session_keys/",
     registers: ["mod.ts", "filters.ts"],
     besides: ["defaults.ts", "parse.ts", "percent.ts"],

@@ -16,6 +16,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { CONFIG_FLAGS } from "../../src/cli/flags.ts";
 import { configRows } from "../../src/config/reference.ts";
 import * as policies from "../../src/policies/mod.ts";
+import * as scheduling from "../../src/scheduling/mod.ts";
 import { DEFAULT_SESSION_KEYS } from "../../src/session_keys/defaults.ts";
 import * as filters from "../../src/session_keys/filters.ts";
 import * as sources from "../../src/session_keys/mod.ts";
@@ -48,6 +49,7 @@ export const TABLES: Readonly<Record<string, () => Table>> = {
     ]),
   ],
   policies: () => named("Policy", Object.values(policies)),
+  scheduling: () => named("Policy", Object.values(scheduling)),
   "session_keys": () => named("Kind", Object.values(sources)),
   "session_key_filters": () => named("Filter", Object.values(filters)),
   "default_session_keys": () => [

@@ -13,7 +13,7 @@
 /** Rooms by level; a room that is not listed is an error of its own. */
 const LEVELS: readonly (readonly string[])[] = [
   ["core"],
-  ["policies", "session_keys", "config"],
+  ["policies", "scheduling", "session_keys", "config"],
   ["upstream"],
   ["gateway"],
   ["server", "discovery", "stores", "admin", "system"],
