@@ -11,6 +11,7 @@
  * @module
  */
 import { packBinding } from "../src/core/binding.ts";
+import { EndpointChoice } from "../src/core/endpoint_choice.ts";
 import { EndpointTable } from "../src/core/endpoint_table.ts";
 import type { KeyHash } from "../src/core/hash.ts";
 import { Ledger } from "../src/core/ledger.ts";
@@ -94,11 +95,15 @@ const pool = new Pools(
 ).whole;
 const placement = new Placement({
   sessions: table,
-  endpoints,
+  choice: new EndpointChoice({
+    sessions: table,
+    endpoints,
+    policy: rendezvous.create({ random: Math.random }),
+    fallback: powerOfTwo.create({ random: Math.random }),
+    imbalance: 1.25,
+  }),
   ledger: new Ledger(),
-  policy: rendezvous.create({ random: Math.random }),
-  fallback: powerOfTwo.create({ random: Math.random }),
-  imbalance: 1.25,
+  places: endpoints,
 });
 
 /** A whole placement of a request that is answered. */

@@ -6,11 +6,12 @@
  *
  * @module
  */
+import { EndpointChoice } from "../src/core/endpoint_choice.ts";
 import { EndpointSlots } from "../src/core/endpoint_slots.ts";
 import { EndpointTable } from "../src/core/endpoint_table.ts";
 import { hashBytes, type KeyHash } from "../src/core/hash.ts";
 import { Ledger } from "../src/core/ledger.ts";
-import { type Placed, Placement } from "../src/core/placement.ts";
+import { type Placed, Placement, type Places } from "../src/core/placement.ts";
 import { type Pool, Pools } from "../src/core/pool.ts";
 import { buildPools, type PoolPlan } from "../src/core/pool_plan.ts";
 import type { RoutingPolicyPlugin } from "../src/core/routing_policy.ts";
@@ -35,6 +36,8 @@ export interface WorldOptions {
   readonly seed?: number;
   /** Records of the session table. */
   readonly capacity?: number;
+  /** Who takes places back; the table, unless calls wait. */
+  readonly places?: (endpoints: EndpointTable) => Places;
 }
 
 /** A gateway's placement, its tables and its endpoints. */
@@ -42,6 +45,7 @@ export class World {
   readonly sessions: SessionTable;
   readonly endpoints = new EndpointTable();
   readonly ledger = Ledger.create(4_096);
+  readonly choice: EndpointChoice;
   readonly placement: Placement;
   nowMs = 0;
   readonly #slots = new EndpointSlots(this.endpoints);
@@ -55,13 +59,18 @@ export class World {
       idleTtlMs: options.idleTtlMs ?? 60_000,
       epochMs: 0,
     });
-    this.placement = new Placement({
+    this.choice = new EndpointChoice({
       sessions: this.sessions,
       endpoints: this.endpoints,
-      ledger: this.ledger,
       policy: (options.policy ?? rendezvous).create({ random }),
       fallback: powerOfTwo.create({ random }),
       imbalance: options.imbalance ?? 1.25,
+    });
+    this.placement = new Placement({
+      sessions: this.sessions,
+      choice: this.choice,
+      ledger: this.ledger,
+      places: options.places?.(this.endpoints) ?? this.endpoints,
     });
     this.setEndpoints(options.endpoints);
   }

@@ -20,7 +20,6 @@
  *
  * @module
  */
-import type { EndpointTable } from "./endpoint_table.ts";
 import type { SessionTable } from "./session_table.ts";
 
 /** Most requests in flight of a worker; 128 KiB a worker. */
@@ -29,10 +28,18 @@ const ENTRIES_DEFAULT = 16_384;
 /** Words of an entry: record plus 2 and slot plus 1, so that 0 is nothing. */
 const ENTRY_WORDS = 2;
 
+/** In place of a slot, for a request that waits: stored as -1, not as free. */
+const WAITING = -2;
+
 /** What a reclaimed ledger held. */
 export interface Reclaimed {
   readonly sessions: number;
   readonly places: number;
+}
+
+/** Takes places back. */
+interface LedgerPlaces {
+  release(slot: number, nowMs: number): void;
 }
 
 /** The requests in flight of one worker thread. */
@@ -83,6 +90,16 @@ export class Ledger {
     return entry;
   }
 
+  /** Notes that a request that waits holds `record` (-1 for none). */
+  openWaiting(record: number): number {
+    return this.open(record, WAITING);
+  }
+
+  /** Notes that the request of an entry has a place on `slot` now. */
+  setPlace(entry: number, slot: number): void {
+    Atomics.store(this.#words, entry * ENTRY_WORDS + 1, slot + 1);
+  }
+
   /**
    * Strikes the session record of an entry: MUST come before it is unpinned.
    */
@@ -104,7 +121,7 @@ export class Ledger {
    */
   reclaim(
     sessions: SessionTable,
-    endpoints: EndpointTable,
+    places: LedgerPlaces,
     nowMs: number,
   ): Reclaimed {
     const reclaimed = { sessions: 0, places: 0 };
@@ -116,7 +133,7 @@ export class Ledger {
       }
       const slot = Atomics.exchange(this.#words, at + 1, 0) - 1;
       if (slot >= 0) {
-        endpoints.release(slot);
+        places.release(slot, nowMs);
         reclaimed.places++;
       }
     }

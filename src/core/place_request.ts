@@ -15,6 +15,8 @@ export interface PlaceRequest {
   readonly key: KeyHash | undefined;
   readonly pool: Pool;
   readonly nowMs: number;
+  /** Whether it would rather wait for its session's endpoint than spill. */
+  readonly isPatient?: boolean;
   /** Slots of endpoints that have failed this very request already. */
   readonly tried?: readonly number[];
 }

@@ -1,61 +1,65 @@
 /**
- * Placement: the one synchronous decision where a request goes, and the only
- * place that knows how bindings, ranking, limits and load fit together.
+ * Placement: what a request holds from the moment it has an endpoint, or waits
+ * for one, until it is settled.
  *
- * A live binding beats the ranking. A session without one is placed by the
- * ranking, past endpoints that carry more than their share, and the choice is
- * kept as an unconfirmed binding while its calls are in flight, so that
- * parallel first calls stay together. Only an answer makes it the binding.
+ * Which endpoint takes it is `endpoint_choice.ts`. A request that none takes
+ * is refused, with nothing held. If it wants to wait, it takes *hold* of its
+ * session, so that it is not forgotten meanwhile, and is placed when the queue
+ * (`wait_queue.ts`) has a place for it.
  *
- * Everything is reserved in the same step that chooses. Waiting, for a bound
- * endpoint at its limit or in a queue, is not decided here: who wants to wait
- * does so on a refusal of kind `endpoints_full`, or before accepting a
- * placement whose outcome is `spilled`.
+ * Only an answer makes the endpoint the session's binding. Only a call that
+ * was served to its end adds to what the session was served, and it adds to
+ * what the session had been served when the call arrived: calls in parallel
+ * lengthen the session's critical path by the longest of them alone
+ * (Autellix, 4.2).
  *
  * Invariant: what `place` takes (a hold of the session, a place on the
- * endpoint, an entry of the ledger), `settle` gives back, exactly once.
+ * endpoint, an entry of the ledger), `settle` gives back, exactly once, and
+ * what `hold` takes, `letGo` or `placeHeld` with `settle`.
  *
  * @module
  */
-import type { EndpointTable } from "./endpoint_table.ts";
+import type {
+  AffinityOutcome,
+  Choice,
+  EndpointChoice,
+} from "./endpoint_choice.ts";
 import type { ErrorCode } from "./error.ts";
 import type { Ledger } from "./ledger.ts";
-import {
-  hasEligible,
-  isTried,
-  type PlaceRequest,
-  tryReserve,
-} from "./place_request.ts";
-import type { RoutingPolicy } from "./routing_policy.ts";
+import { hasEligible, type PlaceRequest } from "./place_request.ts";
 import type { SessionTable } from "./session_table.ts";
 
+export type { AffinityOutcome } from "./endpoint_choice.ts";
 export type { PlaceRequest } from "./place_request.ts";
 
-/**
- * - `none`: the request has no key.
- * - `new`: the session had no binding.
- * - `hit`: the bound endpoint takes it.
- * - `moved`: the bound endpoint is not eligible; another will be bound.
- * - `spilled`: another endpoint takes it this once, the binding stays.
- */
-export type AffinityOutcome = "none" | "new" | "hit" | "moved" | "spilled";
+/** A request's hold of its session; times in milliseconds. */
+export interface Held {
+  /** The session's record, or -1 when it is not tracked. */
+  readonly record: number;
+  /** The entry of the ledger. */
+  readonly entry: number;
+  readonly arrivedAtMs: number;
+  /** The session's critical path when the request arrived. */
+  readonly inheritedMs: number;
+  /** How long the calls before it had waited. */
+  readonly inheritedWaitMs: number;
+}
 
 /** A request that has its endpoint, until it is settled. */
-export interface Placed {
+export interface Placed extends Held {
   readonly kind: "placed";
   /** The endpoint, as an index into the pool. */
   readonly index: number;
   /** The endpoint's slot in the endpoint table. */
   readonly slot: number;
   readonly outcome: AffinityOutcome;
-  /** The session's record, or -1 when it is not tracked. */
-  readonly record: number;
-  /** The entry of the ledger. */
-  readonly entry: number;
   /** The binding word of the endpoint that was chosen. */
   readonly binding: number;
   /** The session's binding word at the time, or 0. */
   readonly formerBinding: number;
+  readonly placedAtMs: number;
+  /** The part of its wait that counts for its session. */
+  readonly waitedMs: number;
   /** Whether it is still to be settled; written by the placement alone. */
   isOpen: boolean;
 }
@@ -69,32 +73,28 @@ export interface Refused {
 /** What `place` decides. */
 export type PlaceResult = Placed | Refused;
 
+/** Takes back places; a queue gives them to calls that wait. */
+export interface Places {
+  release(slot: number, nowMs: number): void;
+}
+
 /** What a gateway thread places with. */
 export interface PlacementDeps {
   readonly sessions: SessionTable;
-  readonly endpoints: EndpointTable;
+  readonly choice: EndpointChoice;
   readonly ledger: Ledger;
-  /** Ranks requests with a key. */
-  readonly policy: RoutingPolicy;
-  /** Ranks requests without a key. */
-  readonly fallback: RoutingPolicy;
-  /** How far above its share a new binding may load an endpoint; 1 and up. */
-  readonly imbalance: number;
+  readonly places: Places;
 }
 
-/** Where a request goes, before the ledger knows of it. */
-interface Choice {
-  readonly index: number;
-  readonly outcome: AffinityOutcome;
-  readonly formerBinding: number;
+/** How a request ended, for what is known of its session. */
+export interface Ending {
+  /** Whether it was served to its end. */
+  readonly isServed: boolean;
+  /** Whether its session is over, by its client's word. */
+  readonly isFinal: boolean;
 }
 
-/** One request on its way through `place`. */
-interface Call {
-  readonly request: PlaceRequest;
-  /** Its session's record, or -1. */
-  readonly record: number;
-}
+const UNSERVED: Ending = { isServed: false, isFinal: false };
 
 /** Places the requests of one thread. */
 export class Placement {
@@ -118,33 +118,69 @@ export class Placement {
 
   /** Chooses an endpoint and reserves a place on it. */
   place(request: PlaceRequest): PlaceResult {
-    const { sessions, ledger } = this.#deps;
+    const { choice, sessions, ledger } = this.#deps;
     if (ledger.isFull) return { kind: "refused", code: "endpoints_full" };
-    const { key, pool, nowMs } = request;
-    const record = key === undefined
-      ? -1
-      : sessions.pin(pool.scope(key), nowMs);
-    const choice = this.#choose({ request, record });
-    if (choice === undefined) {
+    const { nowMs } = request;
+    const record = this.#pin(request);
+    const chosen = choice.choose(request, record);
+    if (chosen === undefined) {
       if (record >= 0) sessions.unpin(record, nowMs);
       return { kind: "refused", code: refusalCode(request) };
     }
-    // A call that fails over has been counted when it was placed first.
-    if (record >= 0 && request.tried === undefined) sessions.addTurn(record);
-    const slot = pool.slot(choice.index);
-    const placed: Placed = {
-      kind: "placed",
-      index: choice.index,
-      slot,
-      outcome: choice.outcome,
-      record,
-      entry: ledger.open(record, slot),
-      binding: pool.bindingOf(choice.index),
-      formerBinding: choice.formerBinding,
-      isOpen: true,
-    };
-    this.#openCount++;
-    return placed;
+    const entry = ledger.open(record, request.pool.slot(chosen.index));
+    return this.#placed(request, this.#held(record, entry, nowMs), chosen);
+  }
+
+  /**
+   * Takes hold of the session of a request that is going to wait.
+   *
+   * @returns `undefined` when this thread holds as much as it can.
+   */
+  hold(request: PlaceRequest): Held | undefined {
+    const { ledger } = this.#deps;
+    if (ledger.isFull) return undefined;
+    const record = this.#pin(request);
+    return this.#held(record, ledger.openWaiting(record), request.nowMs);
+  }
+
+  /** The slot of the endpoint that the session's calls belong to, or -1. */
+  wantedSlot(request: PlaceRequest, held: Held): number {
+    const index = this.#deps.choice.wanted(request, held.record);
+    return index < 0 ? -1 : request.pool.slot(index);
+  }
+
+  /**
+   * Places a request that has waited.
+   *
+   * A boost spends what its session has waited: otherwise every later call
+   * would be boosted too.
+   *
+   * @param granted An endpoint of the request's pool, on which a place has been
+   * reserved for it.
+   */
+  placeHeld(
+    request: PlaceRequest,
+    held: Held,
+    granted: { readonly slot: number; readonly isBoosted: boolean },
+  ): Placed {
+    const { choice, ledger, sessions } = this.#deps;
+    const { isBoosted, slot } = granted;
+    ledger.setPlace(held.entry, slot);
+    const index = request.pool.indexAt(slot);
+    const chosen = choice.accept(request, held.record, index);
+    if (!isBoosted) return this.#placed(request, held, chosen);
+    if (held.record >= 0) sessions.clearWaited(held.record);
+    const { nowMs } = request;
+    const spent = { ...held, inheritedWaitMs: 0, arrivedAtMs: nowMs };
+    return this.#placed(request, spent, chosen);
+  }
+
+  /** Gives back what `hold` took, for a request that waits no more. */
+  letGo(held: Held, nowMs: number): void {
+    const { ledger, sessions } = this.#deps;
+    ledger.strikeSession(held.entry);
+    if (held.record >= 0) sessions.unpin(held.record, nowMs);
+    ledger.close(held.entry);
   }
 
   /** Notes that the endpoint has answered: this is what binds a session. */
@@ -170,106 +206,72 @@ export class Placement {
    * @returns False, having done nothing but count it, when the request was
    * settled before.
    */
-  settle(placed: Placed, nowMs: number): boolean {
+  settle(placed: Placed, nowMs: number, ending: Ending = UNSERVED): boolean {
     if (!placed.isOpen) {
       this.#settledTwice++;
       return false;
     }
     placed.isOpen = false;
     this.#openCount--;
-    const { sessions, endpoints, ledger } = this.#deps;
+    const { places, sessions, ledger } = this.#deps;
+    const { record, entry, slot } = placed;
+    if (record >= 0 && ending.isServed) {
+      sessions.addService(record, {
+        inheritedMs: placed.inheritedMs,
+        inheritedWaitMs: placed.inheritedWaitMs,
+        serviceMs: nowMs - placed.placedAtMs,
+        waitMs: placed.waitedMs,
+      });
+    }
+    if (record >= 0 && ending.isFinal) sessions.end(record);
     // This order bounds what a thread stopped in between can cost: see there.
-    ledger.strikeSession(placed.entry);
-    if (placed.record >= 0) sessions.unpin(placed.record, nowMs);
-    endpoints.release(placed.slot);
-    ledger.close(placed.entry);
+    ledger.strikeSession(entry);
+    if (record >= 0) sessions.unpin(record, nowMs);
+    places.release(slot, nowMs);
+    ledger.close(entry);
     return true;
   }
 
-  #choose(call: Call): Choice | undefined {
-    const { request, record } = call;
-    if (request.pool.count === 0) return undefined;
-    if (record < 0) {
-      const outcome = request.key === undefined ? "none" : "new";
-      const index = this.#takeRanked(request, outcome === "new");
-      return index < 0 ? undefined : { index, outcome, formerBinding: 0 };
-    }
-    const formerBinding = this.#deps.sessions.binding(record);
-    const bound = request.pool.indexOf(formerBinding);
-    if (bound >= 0 && request.pool.isEligible(bound)) {
-      const index = this.#takeOr(request, bound);
-      const outcome = index === bound ? "hit" : "spilled";
-      return index < 0 ? undefined : { index, outcome, formerBinding };
-    }
-    return this.#chooseUnbound(call, formerBinding);
+  #pin({ key, pool, nowMs }: PlaceRequest): number {
+    if (key === undefined) return -1;
+    return this.#deps.sessions.pin(pool.scope(key), nowMs);
   }
 
-  /** Places a call of a session that has no binding to an eligible endpoint. */
-  #chooseUnbound(call: Call, formerBinding: number): Choice | undefined {
+  #held(record: number, entry: number, arrivedAtMs: number): Held {
     const { sessions } = this.#deps;
-    const { request, record } = call;
-    const { pool } = request;
-    const outcome = formerBinding === 0 ? "new" : "moved";
-    const seen = sessions.tentative(record);
-    const parallel = pool.indexOf(seen);
-    if (
-      parallel >= 0 && pool.isEligible(parallel) &&
-      !isTried(request, pool.slot(parallel))
-    ) {
-      const index = this.#takeOr(request, parallel);
-      if (index < 0) return undefined;
-      return {
-        index,
-        outcome: index === parallel ? outcome : "spilled",
-        formerBinding,
-      };
-    }
-    const index = this.#takeRanked(request, true);
-    if (index < 0) return undefined;
-    const word = sessions.bindTentative(record, seen, pool.bindingOf(index));
-    const agreed = pool.indexOf(word);
-    if (agreed === index) return { index, outcome, formerBinding };
-    // A parallel call on another thread chose first: follow it if it has room.
-    if (
-      agreed >= 0 && pool.isEligible(agreed) &&
-      !isTried(request, pool.slot(agreed)) && tryReserve(request, agreed)
-    ) {
-      this.#deps.endpoints.release(pool.slot(index));
-      return { index: agreed, outcome, formerBinding };
-    }
-    return { index, outcome: "spilled", formerBinding };
+    const isTracked = record >= 0;
+    return {
+      record,
+      entry,
+      arrivedAtMs,
+      inheritedMs: isTracked ? sessions.criticalPathMs(record) : 0,
+      inheritedWaitMs: isTracked ? sessions.waitedMs(record) : 0,
+    };
   }
 
-  /** Takes a place on `wanted`, or on the next rank that has room; else -1. */
-  #takeOr(request: PlaceRequest, wanted: number): number {
+  #placed(request: PlaceRequest, held: Held, chosen: Choice): Placed {
     const { pool } = request;
-    if (!isTried(request, pool.slot(wanted)) && tryReserve(request, wanted)) {
-      return wanted;
+    // A call that fails over has been counted when it was placed first.
+    if (held.record >= 0 && request.tried === undefined) {
+      this.#deps.sessions.addTurn(held.record);
     }
-    // Patience for the bound endpoint belongs to the caller: see the header.
-    return this.#takeRanked(request, false);
-  }
-
-  /**
-   * Takes a place on the best ranked eligible endpoint with room; else -1.
-   *
-   * @param isBinding Whether a session will be bound: then endpoints above
-   * their share are passed by, unless all are.
-   */
-  #takeRanked(request: PlaceRequest, isBinding: boolean): number {
-    const { pool, key } = request;
-    const policy = key === undefined ? this.#deps.fallback : this.#deps.policy;
-    const ranking = policy.rank({ key }, pool);
-    const overloaded: number[] = [];
-    for (let index = ranking.next(); index >= 0; index = ranking.next()) {
-      if (!pool.isEligible(index) || isTried(request, pool.slot(index))) {
-        continue;
-      }
-      if (isBinding && pool.isOverloaded(index, this.#deps.imbalance)) {
-        overloaded.push(index);
-      } else if (tryReserve(request, index)) return index;
-    }
-    return overloaded.find((index) => tryReserve(request, index)) ?? -1;
+    this.#openCount++;
+    return {
+      kind: "placed",
+      index: chosen.index,
+      slot: pool.slot(chosen.index),
+      outcome: chosen.outcome,
+      record: held.record,
+      entry: held.entry,
+      binding: pool.bindingOf(chosen.index),
+      formerBinding: chosen.formerBinding,
+      arrivedAtMs: held.arrivedAtMs,
+      inheritedMs: held.inheritedMs,
+      inheritedWaitMs: held.inheritedWaitMs,
+      placedAtMs: request.nowMs,
+      waitedMs: request.nowMs - held.arrivedAtMs,
+      isOpen: true,
+    };
   }
 }
 

@@ -11,6 +11,7 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
 import { test } from "../../tests/leakproof.ts";
 import { keyOf, World } from "../../tests/placement_world.ts";
+import { EndpointChoice } from "./endpoint_choice.ts";
 import { Ledger } from "./ledger.ts";
 import { type Placed, Placement, type Refused } from "./placement.ts";
 import { rankByRendezvous } from "./rendezvous.ts";
@@ -67,8 +68,15 @@ test("place() refuses when the ledger of the thread is full", () => {
   };
   const ledger = Ledger.create(1);
   const { sessions, endpoints } = world;
-  const deps = { sessions, endpoints, ledger, imbalance: 1.25 };
-  const placement = new Placement({ ...deps, policy, fallback: policy });
+  const choice = new EndpointChoice({
+    sessions,
+    endpoints,
+    policy,
+    fallback: policy,
+    imbalance: 1.25,
+  });
+  const deps = { sessions, choice, ledger };
+  const placement = new Placement({ ...deps, places: endpoints });
   const request = { key: undefined, pool: world.pools.whole, nowMs: 0 };
   const first = placement.place(request);
   assertEquals(placement.place(request), {

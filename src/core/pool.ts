@@ -30,7 +30,8 @@ export class Pool implements Candidates {
   readonly ids: readonly string[];
   readonly hashes: Int32Array;
   readonly weights: Float64Array;
-  readonly #seed: number;
+  /** Unlike that of any other pool; 0 for the pool of all endpoints. */
+  readonly seed: number;
   readonly #table: EndpointTable;
   readonly #slots: Int32Array;
   readonly #generations: Int32Array;
@@ -43,7 +44,7 @@ export class Pool implements Candidates {
     this.ids = data.ids;
     this.hashes = data.hashes;
     this.weights = data.weights;
-    this.#seed = data.seed;
+    this.seed = data.seed;
     this.#table = table;
     this.#slots = data.slots;
     this.#generations = data.generations;
@@ -53,6 +54,11 @@ export class Pool implements Candidates {
   /** The slot of an endpoint in the endpoint table. */
   slot(index: number): number {
     return this.#slots[index] ?? 0;
+  }
+
+  /** The index of a slot's endpoint, or -1 when none of the pool. */
+  indexAt(slot: number): number {
+    return this.#indexes[slot] ?? -1;
   }
 
   inFlight(index: number): number {
@@ -117,7 +123,7 @@ export class Pool implements Candidates {
    * pool, so that two pools without common endpoints can both bind a session.
    */
   scope(key: KeyHash): KeyHash {
-    const seed = this.#seed;
+    const { seed } = this;
     if (seed === 0) return key;
     return {
       a: finalize32(key.a ^ seed),

@@ -16,6 +16,12 @@ import type { Named } from "./plugin.ts";
  */
 export const LEVEL_COUNT = 30;
 
+/** A policy's answer as a level: whole, and from 0 to the last. */
+export function toLevel(value: number): number {
+  // What is no number at all is as urgent as what is unknown: the top.
+  return Math.trunc(Math.min(Math.max(value, 0), LEVEL_COUNT - 1)) || 0;
+}
+
 /** What is known of a call when it arrives; times in milliseconds. */
 export interface SchedulingFacts {
   /** Service on the longest path of calls that led to this one; 0 at first. */
