@@ -1,6 +1,6 @@
 /**
- * How threads take and give back the records of the session table: the
- * lock-free part of it.
+ * How threads find the records of the session table and claim new ones: the
+ * lock-free part of it, with `session_hold.ts`.
  *
  * A new session is claimed in three steps, after the bakery of Lamport (1974):
  * own a record (`pins` 0 to -1), announce the claim (tag A, with tag B still
@@ -13,11 +13,13 @@
  * than `SPINS_MAX` looks: the request then goes on untracked, with record -1.
  *
  * Invariant: a key has at most one published record, and a record in flight
- * (`pins` over 0) keeps its key.
+ * (`pins` over 0) keeps its key or, once ended, has none.
  *
  * @module
  */
 import type { KeyHash } from "./hash.ts";
+import { endHeld, enter, giveBack } from "./session_hold.ts";
+import { disown, startAnew, tagOf } from "./session_owner.ts";
 import { FIELD, fieldsOf, LAYOUT } from "./session_record.ts";
 
 /**
@@ -65,20 +67,6 @@ export function takeRecord(
   return -1;
 }
 
-/** Gives back one hold of `record` at the tick `now`; never below none. */
-export function giveBack(words: Int32Array, record: number, now: number): void {
-  const at = fieldsOf(record);
-  Atomics.store(words, at + FIELD.lastUse, now);
-  const pinsAt = at + FIELD.pins;
-  let pins = Atomics.load(words, pinsAt);
-  // Bounded by progress: an exchange fails when another thread's succeeds.
-  while (pins > 0) {
-    const seen = Atomics.compareExchange(words, pinsAt, pins, pins - 1);
-    if (seen === pins) return;
-    pins = seen;
-  }
-}
-
 /** The published record of `key`, or -1, without taking hold of it. */
 export function findRecord(words: Int32Array, key: KeyHash): number {
   const a = key.a | 0 || ZERO_LANE;
@@ -87,16 +75,34 @@ export function findRecord(words: Int32Array, key: KeyHash): number {
   return lane < 0 ? -1 : first + lane;
 }
 
+/**
+ * Ends the session of `key`: at once when nobody holds it, otherwise as
+ * `endHeld` does.
+ *
+ * @returns Whether there was one. A session that another thread publishes
+ * during the look counts as begun after it, and stays.
+ */
+export function endKey(words: Int32Array, key: KeyHash): boolean {
+  const lanes = { a: key.a | 0 || ZERO_LANE, b: key.b | 0 || ZERO_LANE };
+  for (let spins = 0; spins < SPINS_MAX; spins++) {
+    const record = findRecord(words, key);
+    if (record < 0) return false;
+    // Any tick will do, as the record is given up before it is idle again: the
+    // first one never finds it expired, so that nothing is renewed for this.
+    if (enter(words, record, lanes, 0)) {
+      endHeld(words, record);
+      giveBack(words, record, 0);
+      return true;
+    }
+  }
+  return false;
+}
+
 /** The first record of the bucket that a hash belongs to. */
 function firstOfBucket(words: Int32Array, a: number): number {
   const buckets = Atomics.load(words, LAYOUT.buckets);
   // The high bits of a product with 2^32 as one: any number of buckets will do.
   return Math.floor((a >>> 0) / 0x100000000 * buckets) * LAYOUT.bucketRecords;
-}
-
-/** The word of a record's tag A; tag B is `bucketRecords` further. */
-function tagOf(record: number): number {
-  return LAYOUT.headerWords + (record >> 3) * LAYOUT.bucketWords + (record & 7);
 }
 
 /** The lane of a published key, `CONTESTED` when only claimed, or `ABSENT`. */
@@ -116,41 +122,6 @@ function search(
     if (tagB === 0) result = CONTESTED;
   }
   return result;
-}
-
-/** Takes hold of a published record; false when it is not the key's any more. */
-function enter(
-  words: Int32Array,
-  record: number,
-  key: KeyHash,
-  now: number,
-): boolean {
-  const at = fieldsOf(record);
-  const pins = Atomics.load(words, at + FIELD.pins);
-  if (pins < 0) return false;
-  // Out of idleness a record is owned first, so that no parallel call reads
-  // a binding that is about to be found expired.
-  const next = pins === 0 ? -1 : pins + 1;
-  if (Atomics.compareExchange(words, at + FIELD.pins, pins, next) !== pins) {
-    return false;
-  }
-  const tagA = tagOf(record);
-  if (
-    Atomics.load(words, tagA) !== key.a ||
-    Atomics.load(words, tagA + LAYOUT.bucketRecords) !== key.b
-  ) {
-    if (pins === 0) Atomics.store(words, at + FIELD.pins, 0);
-    else Atomics.sub(words, at + FIELD.pins, 1);
-    return false;
-  }
-  if (pins > 0) return true;
-  const idleTicks = now - Atomics.load(words, at + FIELD.lastUse);
-  if (idleTicks >= Atomics.load(words, LAYOUT.idleTtlTicks)) {
-    startAnew(words, at);
-  } else Atomics.store(words, at + FIELD.tentative, 0);
-  Atomics.store(words, at + FIELD.lastUse, now);
-  Atomics.store(words, at + FIELD.pins, 1);
-  return true;
 }
 
 /**
@@ -179,12 +150,13 @@ function claim(
       ? Atomics.load(words, tagA) !== 0
       : laneToClaim(words, first, now, lane) !== choice
   ) {
-    Atomics.store(words, pinsAt, 0);
+    disown(words, first + lane);
     return CONTESTED;
   }
   if (Atomics.exchange(words, tagA + LAYOUT.bucketRecords, 0) !== 0) {
     Atomics.sub(words, LAYOUT.occupied, 1);
-    Atomics.add(words, LAYOUT.evictions, 1);
+    // What was chosen as free is an ended session on its way out.
+    if (choice !== lane) Atomics.add(words, LAYOUT.evictions, 1);
   }
   Atomics.store(words, tagA, a);
   return lane;
@@ -242,7 +214,7 @@ function publish(
     return true;
   }
   Atomics.store(words, tagA, 0);
-  Atomics.store(words, at + FIELD.pins, 0);
+  disown(words, record);
   return false;
 }
 
@@ -263,12 +235,4 @@ function rivalOf(words: Int32Array, record: number, key: KeyHash): number {
     if (tagB === 0) result = CONTESTED;
   }
   return result;
-}
-
-/** Makes the fields those of a session without past; the caller owns them. */
-function startAnew(words: Int32Array, at: number): void {
-  for (let field = 0; field < 8; field++) {
-    // Ownership stands in `pins` until the last step.
-    if (field !== FIELD.pins) Atomics.store(words, at + field, 0);
-  }
 }

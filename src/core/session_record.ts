@@ -8,11 +8,18 @@
  *
  * A record is free (`pins` 0, both tags 0), owned by one thread that is
  * claiming, renewing or evicting it (`pins` negative), idle (`pins` 0, both
- * tags set), or in flight (`pins` is how many requests hold it). Tag A
- * set and tag B 0 is a record on its way in or out.
+ * tags set), in flight (`pins` is how many requests hold it, both tags set),
+ * or ended (`pins` as in flight, tag A 0, tag B set). Tag A set and tag B 0 is
+ * a record on its way in. Tag A 0, tag B set and `pins` 0 is an ended record
+ * on its way out.
+ *
+ * Tag A alone says whether a record is to be found by its key; tag B alone
+ * says whether `occupied` counts it.
  *
  * Invariant: whoever takes `pins` from 0 to -1 is the only one to write the
- * record's tags, and takes it back to 0 or to 1 as its last step.
+ * record's tags, and takes it back to 0 or to 1 as its last step. The one
+ * exception is that a holder may take tag A to 0: as no thread owns a record
+ * that is held, none is disturbed by that.
  *
  * @module
  */
@@ -52,11 +59,11 @@ export const FIELD = {
   lastUse: 3,
   /** Calls of the session so far. */
   turns: 4,
-  /** Reserved for the scheduler: attained service of the session. */
+  /** Service of all calls of the session, in milliseconds. */
   attainedService: 5,
-  /** Reserved for the scheduler: service on the session's critical path. */
+  /** Service on the session's critical path, in milliseconds. */
   criticalPath: 6,
-  /** Reserved for the scheduler: how long the session's calls have waited. */
+  /** How long calls waited on the way that waited longest, in milliseconds. */
   waited: 7,
 } as const;
 

@@ -10,10 +10,14 @@
  * meets the same mark `DEAD_CLAIM_TICKS` later frees the record. A thread that
  * lives finishes within microseconds and overwrites the mark.
  *
- * Invariant: a record in flight is never changed.
+ * A session that has been ended is not shown, whoever holds its record still.
+ *
+ * Invariant: a record in flight, of a call that is queued or running, is never
+ * freed or renewed.
  *
  * @module
  */
+import { disown, tagOf } from "./session_owner.ts";
 import { FIELD, fieldsOf, LAYOUT } from "./session_record.ts";
 
 /**
@@ -22,16 +26,28 @@ import { FIELD, fieldsOf, LAYOUT } from "./session_record.ts";
  */
 const DEAD_CLAIM_TICKS = 5_000 / LAYOUT.tickMs;
 
-/** What a sweep shows of a session; the object is reused between calls. */
+/**
+ * What a sweep shows of a session: one object for all sessions of a sweep,
+ * filled with plain words, so that a visitor who ignores them pays little.
+ */
 export interface SessionView {
   record: number;
+  /** The first half of the key's hash (`hash.ts`), as signed 32 bits, not 0. */
   a: number;
+  /** The second half of the key's hash, as signed 32 bits, not 0. */
   b: number;
   /** The confirmed binding (`binding.ts`), or 0. */
   bound: number;
   pins: number;
   turns: number;
+  /** When it was last taken or given back, in steps of 100 ms. */
   lastUseMs: number;
+  /** How long ago that was; 0 when threads' clocks differ. */
+  lastUseAgeMs: number;
+  /** As `SessionTable` says, in whole milliseconds. */
+  criticalPathMs: number;
+  attainedMs: number;
+  waitedMs: number;
 }
 
 /** Which stretch to walk, and when. */
@@ -75,14 +91,15 @@ export function sweepSessions(
     const pins = Atomics.load(words, at + FIELD.pins);
     if (pins < 0) {
       if (repairClaim(words, record, now)) repaired++;
-    } else if (Atomics.load(words, tagAOf(record)) === 0) {
-      // Free, as most records of most tables are.
+    } else if (Atomics.load(words, tagOf(record)) === 0) {
+      // Free, as most records of most tables are, or ended.
       continue;
     } else if (pins === 0 && freeExpired(words, record, now)) {
       expired++;
     } else if (readView(words, record, view)) {
       view.lastUseMs = epochMs +
         Atomics.load(words, at + FIELD.lastUse) * LAYOUT.tickMs;
+      view.lastUseAgeMs = Math.max(0, range.nowMs - view.lastUseMs);
       visit(view);
     }
   }
@@ -112,6 +129,10 @@ function newView(): SessionView {
     pins: 0,
     turns: 0,
     lastUseMs: 0,
+    lastUseAgeMs: 0,
+    criticalPathMs: 0,
+    attainedMs: 0,
+    waitedMs: 0,
   };
 }
 
@@ -134,7 +155,7 @@ function repairClaim(words: Int32Array, record: number, now: number): boolean {
 /** Frees an idle record that is past its time; false when it is not. */
 function freeExpired(words: Int32Array, record: number, now: number): boolean {
   const at = fieldsOf(record);
-  const [aAt] = tagsOf(record);
+  const aAt = tagOf(record);
   const ttl = Atomics.load(words, LAYOUT.idleTtlTicks);
   if (Atomics.load(words, aAt) === 0) return false;
   if (now - Atomics.load(words, at + FIELD.lastUse) < ttl) return false;
@@ -144,23 +165,14 @@ function freeExpired(words: Int32Array, record: number, now: number): boolean {
   const isExpired = Atomics.load(words, aAt) !== 0 &&
     now - Atomics.load(words, at + FIELD.lastUse) >= ttl;
   if (isExpired) freeRecord(words, record);
-  else Atomics.store(words, at + FIELD.pins, 0);
+  else disown(words, record);
   return isExpired;
 }
 
-/**
- * Makes an owned record free.
- *
- * Only a record that had been published counts as occupied; a claim whose
- * owner died before it published has not been counted yet.
- */
+/** Makes an owned record free, whatever it is. */
 function freeRecord(words: Int32Array, record: number): void {
-  const [aAt, bAt] = tagsOf(record);
-  if (Atomics.exchange(words, bAt, 0) !== 0) {
-    Atomics.sub(words, LAYOUT.occupied, 1);
-  }
-  Atomics.store(words, aAt, 0);
-  Atomics.store(words, fieldsOf(record) + FIELD.pins, 0);
+  Atomics.store(words, tagOf(record), 0);
+  disown(words, record);
 }
 
 /** Reads a published record; false when it is none or changed meanwhile. */
@@ -170,7 +182,8 @@ function readView(
   view: SessionView,
 ): boolean {
   const at = fieldsOf(record);
-  const [aAt, bAt] = tagsOf(record);
+  const aAt = tagOf(record);
+  const bAt = aAt + LAYOUT.bucketRecords;
   view.record = record;
   view.a = Atomics.load(words, aAt);
   view.b = Atomics.load(words, bAt);
@@ -178,18 +191,9 @@ function readView(
   view.bound = Atomics.load(words, at + FIELD.bound);
   view.turns = Atomics.load(words, at + FIELD.turns);
   view.pins = Atomics.load(words, at + FIELD.pins);
+  view.criticalPathMs = Atomics.load(words, at + FIELD.criticalPath);
+  view.attainedMs = Atomics.load(words, at + FIELD.attainedService);
+  view.waitedMs = Atomics.load(words, at + FIELD.waited);
   return Atomics.load(words, aAt) === view.a &&
     Atomics.load(words, bAt) === view.b;
-}
-
-/** The words of a record's two tags. */
-function tagsOf(record: number): [a: number, b: number] {
-  const a = tagAOf(record);
-  return [a, a + LAYOUT.bucketRecords];
-}
-
-/** The word of a record's first tag. */
-function tagAOf(record: number): number {
-  return LAYOUT.headerWords + (record >> 3) * LAYOUT.bucketWords +
-    (record & 7);
 }

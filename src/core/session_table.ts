@@ -10,8 +10,9 @@
  * and 14 % when there are as many as records. Capacity should be about twice
  * the sessions that are alive within the idle time.
  *
- * `session_claim.ts` says how threads agree on records, `session_record.ts`
- * where everything stands, `session_sweep.ts` how gauges are read.
+ * `session_claim.ts` and `session_hold.ts` say how threads agree on records,
+ * `session_record.ts` where everything stands, `session_sweep.ts` how gauges
+ * are read, `session_service.ts` how service is counted.
  *
  * A session has a *binding*, written when an endpoint has answered, and while
  * calls are in flight possibly an unconfirmed one, which makes the parallel
@@ -19,15 +20,18 @@
  * the last call.
  *
  * Invariant: a key has at most one published record, and a record in flight
- * (`pins` over 0) keeps its key. Between `pin` and `unpin` a record index is
- * therefore a safe handle, and only there.
+ * (`pins` over 0) keeps its key or, once ended, has none. Between `pin` and
+ * `unpin` a record index is therefore a safe handle, and only there.
  *
  * @module
  */
 import { FAILURES } from "./binding.ts";
 import type { KeyHash } from "./hash.ts";
-import { findRecord, giveBack, takeRecord } from "./session_claim.ts";
+import { confirmBinding, countFailure } from "./session_binding.ts";
+import { endKey, findRecord, takeRecord } from "./session_claim.ts";
+import { endHeld, giveBack } from "./session_hold.ts";
 import { FIELD, fieldsOf, LAYOUT } from "./session_record.ts";
+import { addService, type CallService } from "./session_service.ts";
 import {
   clearSessions,
   type SessionView,
@@ -53,7 +57,10 @@ export interface SessionTableOptions {
 /** What the header counts, since the table was made. */
 export interface SessionGauges {
   readonly capacity: number;
-  /** Sessions held, expired ones included until they are swept. */
+  /**
+   * Records in use: sessions, expired ones until they are swept, and ended
+   * ones until their last call is settled.
+   */
   readonly occupied: number;
   /** Idle sessions that gave way to new ones in their bucket. */
   readonly evictions: number;
@@ -116,7 +123,7 @@ export class SessionTable {
    * Takes hold of the session of `key` for one request, new if need be.
    *
    * A session that nobody holds and that has been idle for too long starts
-   * anew, without binding and turns; one that is held never does.
+   * anew, without past; one that is held never does.
    *
    * @returns The record, or -1 when the session cannot be tracked: every
    * record of its bucket is in flight, or another thread's claim hangs.
@@ -179,22 +186,7 @@ export class SessionTable {
    * @returns Whether the session is now bound by `word`.
    */
   confirm(record: number, seen: number, word: number): boolean {
-    const at = fieldsOf(record);
-    let bound = Atomics.load(this.#words, at + FIELD.bound);
-    // Bounded by progress: an exchange fails when another thread's succeeds.
-    while ((bound & ~FAILURES.mask) === seen && bound !== word) {
-      const found = Atomics.compareExchange(
-        this.#words,
-        at + FIELD.bound,
-        bound,
-        word,
-      );
-      bound = found === bound ? word : found;
-    }
-    if (Atomics.load(this.#words, at + FIELD.tentative) !== 0) {
-      Atomics.store(this.#words, at + FIELD.tentative, 0);
-    }
-    return (bound & ~FAILURES.mask) === word;
+    return confirmBinding(this.#words, record, seen, word);
   }
 
   /**
@@ -204,30 +196,62 @@ export class SessionTable {
    * @returns Whether the binding was dropped.
    */
   noteFailure(record: number, word: number): boolean {
-    const at = fieldsOf(record);
-    Atomics.compareExchange(this.#words, at + FIELD.tentative, word, 0);
-    let bound = Atomics.load(this.#words, at + FIELD.bound);
-    // Bounded by progress: an exchange fails when another thread's succeeds.
-    while ((bound & ~FAILURES.mask) === word) {
-      const failures = ((bound & FAILURES.mask) >> FAILURES.shift) + 1;
-      const isDropped = failures >= FAILURES.max;
-      const next = isDropped ? 0 : word | (failures << FAILURES.shift);
-      const found = Atomics.compareExchange(
-        this.#words,
-        at + FIELD.bound,
-        bound,
-        next,
-      );
-      if (found === bound) return isDropped;
-      bound = found;
-    }
-    return false;
+    return countFailure(this.#words, record, word);
   }
 
   /** Drops both bindings of a session. */
   drop(record: number): void {
     Atomics.store(this.#words, fieldsOf(record) + FIELD.tentative, 0);
     Atomics.store(this.#words, fieldsOf(record) + FIELD.bound, 0);
+  }
+
+  /**
+   * Service on the session's critical path, in whole milliseconds: what a call
+   * that arrives now inherits.
+   */
+  criticalPathMs(record: number): number {
+    return this.#load(record, FIELD.criticalPath);
+  }
+
+  /** Service of all calls of the session, in whole milliseconds. */
+  attainedMs(record: number): number {
+    return this.#load(record, FIELD.attainedService);
+  }
+
+  /** How long the session has waited, in whole milliseconds, likewise. */
+  waitedMs(record: number): number {
+    return this.#load(record, FIELD.waited);
+  }
+
+  /** Forgets how long a session that is held has waited. */
+  clearWaited(record: number): void {
+    Atomics.store(this.#words, fieldsOf(record) + FIELD.waited, 0);
+  }
+
+  /** Adds a settled call to a session that is held: `session_service.ts`. */
+  addService(record: number, call: CallService): void {
+    addService(this.#words, record, call);
+  }
+
+  /**
+   * Ends a session that is held, as its client says that it is over.
+   *
+   * What is known of it is forgotten; the next call of its key starts a new
+   * session. Calls in flight keep their holds, and MUST give them back as
+   * ever: the record is free after the last.
+   */
+  end(record: number): void {
+    endHeld(this.#words, record);
+  }
+
+  /**
+   * Ends the session of `key`, at once if nobody holds it, else as `end` does.
+   *
+   * @returns Whether there was one; an expired one counts until it is swept.
+   * False too when another thread's claim of it hangs.
+   */
+  endKey(key: KeyHash): boolean {
+    return endKey(this.#words, key);
   }
 
   /** Walks a stretch of the table: see `session_sweep.ts`. */

@@ -295,11 +295,31 @@ interface Known {
   lastUseMs: number;
   bound: number;
   failures: number;
+  pathMs: number;
+  attainedMs: number;
+  waitedMs: number;
+}
+
+/** The table's model: sessions by key, and ended ones that are held. */
+interface Model {
+  readonly known: Map<number, Known>;
+  readonly ended: { record: number; pins: number }[];
 }
 
 const KEYS = 12;
 const step = fc.record({
-  act: fc.constantFrom("pin", "unpin", "confirm", "fail"),
+  act: fc.constantFrom(
+    "pin",
+    "pin",
+    "unpin",
+    "confirm",
+    "fail",
+    "serve",
+    "end",
+    "end key",
+    "unpin ended",
+    "sweep",
+  ),
   key: fc.nat(KEYS - 1),
   waitMs: fc.constantFrom(0, 0, 100, 300, TTL_MS),
   slot: fc.nat(3),
@@ -309,41 +329,93 @@ test("against a Map of sessions, any run of steps gives the same", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150, size: "max" }), (steps) => {
       const table = oneBucket();
-      const model = new Map<number, Known>();
+      const model: Model = { known: new Map(), ended: [] };
       let nowMs = EPOCH_MS;
       for (const { act, key, waitMs, slot } of steps) {
         nowMs += waitMs;
         const hash = keyOf(`k${key}`);
         const record = table.find(hash);
-        const known = model.get(key);
-        if (act === "pin") {
-          pinBoth(table, model, { key, hash, nowMs });
-        } else if (known !== undefined && known.pins > 0) {
-          actBoth(table, known, { act, record, slot, nowMs });
+        const known = model.known.get(key);
+        if (act === "pin") pinBoth(table, model, { key, hash, nowMs });
+        else if (act === "end key") {
+          assertEquals(table.endKey(hash), known !== undefined);
+          endModel(model, key, record);
+        } else if (act === "unpin ended") unpinEnded(table, model, nowMs);
+        else if (act === "sweep") sweepBoth(table, model, nowMs);
+        else if (known !== undefined && known.pins > 0) {
+          if (act === "end") {
+            table.end(record);
+            endModel(model, key, record);
+          } else actBoth(table, known, { act, record, slot, nowMs });
         }
-        assert(model.size <= 8);
-        assertEquals(table.gauges().occupied, model.size);
-        for (const [other, { turns, pins, bound }] of model) {
-          const at = table.find(keyOf(`k${other}`));
-          assert(at >= 0, `k${other} is lost`);
-          assertEquals(
-            [table.turns(at), table.pins(at), table.binding(at)],
-            [turns, pins, bound],
-          );
-        }
+        assertSame(table, model);
       }
     }),
+    { numRuns: 200 },
   );
 });
+
+/** Compares all that the table knows with the model. */
+function assertSame(table: SessionTable, { known, ended }: Model): void {
+  assert(known.size + ended.length <= 8);
+  assertEquals(table.gauges().occupied, known.size + ended.length);
+  for (const { record, pins } of ended) {
+    assertEquals(table.pins(record), pins);
+  }
+  for (let key = 0; key < KEYS; key++) {
+    const one = known.get(key);
+    const at = table.find(keyOf(`k${key}`));
+    assertEquals(at >= 0, one !== undefined, `k${key}`);
+    if (one === undefined) continue;
+    assert(ended.every(({ record }) => record !== at));
+    assertEquals(
+      [table.turns(at), table.pins(at), table.binding(at)],
+      [one.turns, one.pins, one.bound],
+    );
+    assertEquals(
+      [table.criticalPathMs(at), table.attainedMs(at), table.waitedMs(at)],
+      [one.pathMs, one.attainedMs, one.waitedMs],
+    );
+  }
+}
+
+/** Ends a session of the model that stands in `record`. */
+function endModel(model: Model, key: number, record: number): void {
+  const pins = model.known.get(key)?.pins ?? 0;
+  if (pins > 0) model.ended.push({ record, pins });
+  model.known.delete(key);
+}
+
+/** Gives back a hold of the session that was ended first. */
+function unpinEnded(table: SessionTable, model: Model, nowMs: number): void {
+  const first = model.ended[0];
+  if (first === undefined) return;
+  table.unpin(first.record, nowMs);
+  if (--first.pins === 0) model.ended.shift();
+}
+
+/** Frees what has expired in the table and in the model. */
+function sweepBoth(table: SessionTable, model: Model, nowMs: number): void {
+  const expired = [...model.known].filter(([, { pins, lastUseMs }]) =>
+    pins === 0 && nowMs - lastUseMs >= TTL_MS
+  );
+  let shown = 0;
+  const range = { from: 0, count: table.capacity, nowMs };
+  const report = table.sweep(range, () => shown++);
+  assertEquals([report.expired, report.repaired], [expired.length, 0]);
+  expired.forEach(([key]) => model.known.delete(key));
+  assertEquals(shown, model.known.size);
+}
 
 /** Pins a key in the table and in the model. */
 function pinBoth(
   table: SessionTable,
-  model: Map<number, Known>,
+  model: Model,
   at: { key: number; hash: KeyHash; nowMs: number },
 ): void {
-  const idle = [...model].filter(([, { pins }]) => pins === 0);
-  const isFull = !model.has(at.key) && model.size === 8;
+  const idle = [...model.known].filter(([, { pins }]) => pins === 0);
+  const isFull = !model.known.has(at.key) &&
+    model.known.size + model.ended.length === 8;
   const record = table.pin(at.hash, at.nowMs);
   if (isFull && idle.length === 0) return assertEquals(record, -1);
   table.addTurn(record);
@@ -351,17 +423,26 @@ function pinBoth(
     const oldest = Math.min(...idle.map(([, { lastUseMs }]) => lastUseMs));
     const gone = idle.filter(([key]) => table.find(keyOf(`k${key}`)) < 0);
     assertEquals(gone.map(([, { lastUseMs }]) => lastUseMs), [oldest]);
-    gone.forEach(([key]) => model.delete(key));
+    gone.forEach(([key]) => model.known.delete(key));
   }
-  let known = model.get(at.key);
+  let known = model.known.get(at.key);
   const isExpired = known?.pins === 0 && at.nowMs - known.lastUseMs >= TTL_MS;
   if (known === undefined || isExpired) {
-    known = { turns: 0, pins: 0, lastUseMs: 0, bound: 0, failures: 0 };
+    known = {
+      turns: 0,
+      pins: 0,
+      lastUseMs: 0,
+      bound: 0,
+      failures: 0,
+      pathMs: 0,
+      attainedMs: 0,
+      waitedMs: 0,
+    };
   }
   if (known.pins === 0) known.lastUseMs = at.nowMs;
   known.turns++;
   known.pins++;
-  model.set(at.key, known);
+  model.known.set(at.key, known);
 }
 
 /** Does one thing to a held session in the table and in the model. */
@@ -379,6 +460,14 @@ function actBoth(
     table.confirm(at.record, known.bound, word);
     known.bound = word;
     known.failures = 0;
+  } else if (at.act === "serve") {
+    const [inheritedMs, inheritedWaitMs] = [known.pathMs, known.waitedMs];
+    const [serviceMs, waitMs] = [at.slot * 10, at.slot];
+    const call = { inheritedMs, inheritedWaitMs, serviceMs, waitMs };
+    table.addService(at.record, call);
+    known.pathMs += serviceMs;
+    known.attainedMs += serviceMs;
+    known.waitedMs += waitMs;
   } else if (known.bound === word) {
     table.noteFailure(at.record, word);
     if (++known.failures === 3) {
