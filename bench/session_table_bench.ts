@@ -74,6 +74,33 @@ Deno.bench({
   },
 });
 
+const SETTLED = { inheritedMs: 0, inheritedWaitMs: 0, serviceMs: 3, waitMs: 2 };
+
+Deno.bench({
+  name: "pin, read the binding, add a call's service, unpin",
+  group: "1,048,576 sessions",
+  fn() {
+    const record = table.pin(nextKey(), 1_000);
+    if (record < 0) return;
+    sink ^= table.binding(record);
+    table.addService(record, SETTLED);
+    table.unpin(record, 1_000);
+  },
+});
+
+const warm = table.pin(keyOf(0), 1_000);
+const growing = { ...SETTLED };
+
+Deno.bench({
+  name: "add a call's service to a session in the cache",
+  group: "1,048,576 sessions",
+  fn() {
+    growing.inheritedMs = table.criticalPathMs(warm);
+    growing.inheritedWaitMs = table.waitedMs(warm);
+    table.addService(warm, growing);
+  },
+});
+
 let fresh = SESSIONS;
 Deno.bench({
   name: "pin and unpin of a new session",
@@ -81,6 +108,27 @@ Deno.bench({
   fn() {
     const record = table.pin(keyOf(fresh++), 1_000);
     if (record >= 0) table.unpin(record, 1_000);
+  },
+});
+
+Deno.bench({
+  name: "pin, end and unpin of a new session",
+  group: "1,048,576 sessions",
+  fn() {
+    const record = table.pin(keyOf(fresh++), 1_000);
+    if (record < 0) return;
+    table.end(record);
+    table.unpin(record, 1_000);
+  },
+});
+
+let sweptTo = 0;
+Deno.bench({
+  name: "sweep of 1,024 records, half of them in use",
+  group: "1,048,576 sessions",
+  fn() {
+    const range = { from: sweptTo, count: 1_024, nowMs: 1_000 };
+    sweptTo = table.sweep(range, ({ bound }) => sink ^= bound).next;
   },
 });
 

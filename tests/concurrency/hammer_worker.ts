@@ -14,15 +14,12 @@ import { EndpointTable } from "../../src/core/endpoint_table.ts";
 import type { KeyHash } from "../../src/core/hash.ts";
 import { SessionTable } from "../../src/core/session_table.ts";
 import { seededRandom } from "../placement_world.ts";
+import { answerTasks, type ThreadTask, waitForAll } from "./threads.ts";
 
 /** What a thread is told to do. */
-export interface HammerTask {
+export interface HammerTask extends ThreadTask {
   readonly sessions: SharedArrayBuffer;
   readonly endpoints: SharedArrayBuffer;
-  /** One word that counts threads at the start. */
-  readonly gate: SharedArrayBuffer;
-  readonly threads: number;
-  readonly seed: number;
   readonly rounds: number;
   readonly keys: readonly KeyHash[];
   /** Whether keys are taken in turn instead of at random. */
@@ -51,13 +48,7 @@ interface Hold {
   readonly binding: number;
 }
 
-// The port in the task answers: the type checker knows a worker's own global
-// scope only where no other scope is in the program.
-addEventListener("message", (event) => {
-  if (!(event instanceof MessageEvent)) return;
-  const { task, port }: { task: HammerTask; port: MessagePort } = event.data;
-  port.postMessage(hammer(task));
-});
+answerTasks(hammer);
 
 function hammer(task: HammerTask): HammerReport {
   const sessions = new SessionTable(task.sessions);
@@ -100,19 +91,4 @@ function hammer(task: HammerTask): HammerReport {
   }
   while (holds.length > 0) giveBack();
   return { turns, ...report };
-}
-
-/** Lets all threads begin at once: starting one takes longer than its work. */
-function waitForAll(task: HammerTask): void {
-  const gate = new Int32Array(task.gate);
-  Atomics.add(gate, 0, 1);
-  Atomics.notify(gate, 0);
-  for (
-    let count = Atomics.load(gate, 0);
-    count < task.threads;
-    count = Atomics.load(gate, 0)
-  ) {
-    // 10 s: a thread that has not come up by then never will.
-    if (Atomics.wait(gate, 0, count, 10_000) === "timed-out") break;
-  }
 }

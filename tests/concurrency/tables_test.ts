@@ -14,6 +14,7 @@ import type { KeyHash } from "../../src/core/hash.ts";
 import { SessionTable } from "../../src/core/session_table.ts";
 import { test } from "../leakproof.ts";
 import type { HammerReport, HammerTask } from "./hammer_worker.ts";
+import { runThreads } from "./threads.ts";
 
 /** Most requests in flight on the endpoint that all threads reserve. */
 const LIMIT = 2;
@@ -22,26 +23,7 @@ const LIMIT = 2;
 async function hammer(
   task: Omit<HammerTask, "gate" | "seed">,
 ): Promise<HammerReport[]> {
-  const gate = new SharedArrayBuffer(4);
-  const url = new URL("./hammer_worker.ts", import.meta.url);
-  const reports = Array.from({ length: task.threads }, (_, index) => {
-    const worker = new Worker(url, { type: "module" });
-    const { port1, port2 } = new MessageChannel();
-    return new Promise<HammerReport>((resolve, reject) => {
-      port1.onmessage = (event: MessageEvent<HammerReport>) =>
-        resolve(event.data);
-      worker.onerror = (event) => {
-        event.preventDefault();
-        reject(new Error(`Cannot hammer: ${event.message}`));
-      };
-      const own: HammerTask = { ...task, gate, seed: index + 1 };
-      worker.postMessage({ task: own, port: port2 }, [port2]);
-    }).finally(() => {
-      port1.close();
-      worker.terminate();
-    });
-  });
-  return await Promise.all(reports);
+  return await runThreads<HammerTask, HammerReport>("hammer_worker.ts", task);
 }
 
 function sum(numbers: readonly number[]): number {
