@@ -63,6 +63,20 @@ export const ERROR_TABLE = {
     retryAfterS: 1,
     message: "Every endpoint is at its limit of requests in flight",
   },
+  queue_full: {
+    status: 429,
+    type: "rate_limit_error",
+    fault: "gateway",
+    retryAfterS: 2,
+    message: "As many requests wait for an endpoint as queue.max allows",
+  },
+  session_queue_full: {
+    status: 429,
+    type: "rate_limit_error",
+    fault: "client",
+    retryAfterS: 2,
+    message: "The session has as many requests as queue.session_max allows",
+  },
   gateway_full: {
     status: 429,
     type: "rate_limit_error",
@@ -106,6 +120,13 @@ export const ERROR_TABLE = {
     fault: "gateway",
     retryAfterS: 1,
     message: "Bodies of other requests fill limits.sniff_memory",
+  },
+  queue_timeout: {
+    status: 503,
+    type: "service_unavailable_error",
+    fault: "gateway",
+    retryAfterS: 5,
+    message: "No endpoint had room for the request within timeouts.queue",
   },
   gateway_stopping: {
     status: 503,

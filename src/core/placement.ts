@@ -27,6 +27,7 @@ import type {
 import type { ErrorCode } from "./error.ts";
 import type { Ledger } from "./ledger.ts";
 import { hasEligible, type PlaceRequest } from "./place_request.ts";
+import type { Pool } from "./pool.ts";
 import type { SessionTable } from "./session_table.ts";
 
 export type { AffinityOutcome } from "./endpoint_choice.ts";
@@ -48,6 +49,7 @@ export interface Held {
 /** A request that has its endpoint, until it is settled. */
 export interface Placed extends Held {
   readonly kind: "placed";
+  readonly pool: Pool;
   /** The endpoint, as an index into the pool. */
   readonly index: number;
   /** The endpoint's slot in the endpoint table. */
@@ -258,6 +260,7 @@ export class Placement {
     this.#openCount++;
     return {
       kind: "placed",
+      pool,
       index: chosen.index,
       slot: pool.slot(chosen.index),
       outcome: chosen.outcome,

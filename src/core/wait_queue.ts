@@ -228,7 +228,7 @@ export class WaitQueue {
       return false;
     }
     this.remove(call);
-    call.facts.granted(slot, nowMs);
+    call.facts.granted(slot, nowMs, call);
     return true;
   }
 

@@ -13,8 +13,9 @@ import { packRank } from "./queue_rank.ts";
 /**
  * - `timeout`: it has waited as long as it may.
  * - `unserved`: its pool is no more.
+ * - `stopping`: the gateway stops.
  */
-export type GiveUpReason = "timeout" | "unserved";
+export type GiveUpReason = "timeout" | "unserved" | "stopping";
 
 /** What a queue must know of a call; times on the gateway's clock. */
 export interface WaitingCallFacts {
@@ -35,7 +36,7 @@ export interface WaitingCallFacts {
   /** The pool after a change of the routes; `undefined` for none. */
   readonly poolNow: () => Pool | undefined;
   /** It has got a place on `slot`, reserved for it; MUST NOT throw. */
-  readonly granted: (slot: number, nowMs: number) => void;
+  readonly granted: (slot: number, nowMs: number, call: WaitingCall) => void;
   /** It waits no more; MUST NOT throw. */
   readonly gaveUp: (reason: GiveUpReason) => void;
 }
