@@ -18,6 +18,7 @@ const NAMES: LoadNames = {
   },
   defaultSources: ["header:x-session-id"],
   policyNames: ["power_of_two", "rendezvous"],
+  schedulingNames: ["critical_path", "fcfs"],
   isPerRequest: (source) => source === "header:x-request-id",
 };
 

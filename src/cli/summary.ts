@@ -32,8 +32,12 @@ export function summaryLines(config: Config): string[] {
     ["session.capacity", session.capacity],
     ["session.idle_ttl", durationText(session.idleTtlMs)],
     ["session.fallback", session.fallback],
+    ["state.directory", config.state.directory ?? "none"],
+    ["state.interval", durationText(config.state.intervalMs)],
     ["routing.policy", routing.policy],
     ["routing.imbalance", routing.imbalance],
+    ["routing.affinity_patience", durationText(routing.affinityPatienceMs)],
+    ...queueRows(config.queue),
     ["limits.body", sizeText(config.limits.bodyBytes)],
     ["limits.requests", config.limits.requests],
     ["limits.sniff_memory", sizeText(config.limits.sniffMemoryBytes)],
@@ -45,7 +49,10 @@ export function summaryLines(config: Config): string[] {
     ["timeouts.first_byte", durationText(timeouts.firstByteMs)],
     ["timeouts.idle", durationText(timeouts.idleMs)],
     ["timeouts.body", durationText(timeouts.bodyMs)],
+    ["timeouts.queue", durationText(timeouts.queueMs)],
     ...healthRows(config.health),
+    ["engine_metrics.path", config.engineMetrics.path ?? "none"],
+    ["engine_metrics.interval", durationText(config.engineMetrics.intervalMs)],
     ["endpoints", config.endpoints.length],
   ];
   const width = Math.max(...rows.map(([key]) => key.length));
@@ -54,6 +61,19 @@ export function summaryLines(config: Config): string[] {
     ...config.endpoints.map((spec) => `  ${endpointText(spec)}`),
     `${"session.keys".padEnd(width)}  ${session.keys.length}`,
     ...session.keys.map((source) => `  ${source}`),
+  ];
+}
+
+function queueRows(queue: Config["queue"]): Row[] {
+  return [
+    ["queue.policy", queue.policy],
+    ["queue.max", queue.max],
+    ["queue.session_max", queue.sessionMax],
+    ["queue.boost_ratio", queue.boostRatio],
+    ["queue.overdue", durationText(queue.overdueMs)],
+    ["queue.keepalive", durationText(queue.keepaliveMs)],
+    ["queue.priority_min", queue.priorityMin],
+    ["queue.priority_max", queue.priorityMax],
   ];
 }
 

@@ -11,6 +11,8 @@
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
 import type { HealthSettings } from "../core/health_settings.ts";
+import type { EngineMetricsSettings } from "./engine_metrics.ts";
+import type { QueueSettings } from "./queue.ts";
 import type { StateSettings } from "./state.ts";
 
 /** An address to listen on. */
@@ -44,7 +46,10 @@ export interface Config {
     readonly policy: string;
     /** Load an endpoint may have relative to the mean; at least 1. */
     readonly imbalance: number;
+    /** How long a call waits for its session's own endpoint; 0 and up. */
+    readonly affinityPatienceMs: number;
   };
+  readonly queue: QueueSettings;
   readonly limits: {
     readonly bodyBytes: number;
     /** Requests at once, over all workers. */
@@ -75,7 +80,11 @@ export interface Config {
     readonly idleMs: number | undefined;
     /** Longest wait for the client's body; `undefined` for no limit. */
     readonly bodyMs: number | undefined;
+    /** Longest wait for a place on an endpoint; `undefined` for no limit. */
+    readonly queueMs: number | undefined;
   };
+  /** How engines are asked for their load. */
+  readonly engineMetrics: EngineMetricsSettings;
 }
 
 /** What the configuration must know of rooms that it does not import. */
@@ -86,4 +95,6 @@ export interface ConfigNames {
   readonly defaultSources: readonly string[];
   /** Names of all routing policies. */
   readonly policyNames: readonly string[];
+  /** Names of all scheduling policies. */
+  readonly schedulingNames: readonly string[];
 }

@@ -52,7 +52,9 @@ export const ENDPOINT_FIELDS = {
   maxInFlight: {
     path: "max_in_flight",
     initial: "none",
-    doc: "Most requests in flight at once, or none",
+    doc:
+      "Most requests in flight at once, auto to learn what the engine bears," +
+      " or none",
     read: parseMaxInFlight,
   },
   onDisconnect: {
@@ -171,7 +173,15 @@ function parseOnDisconnect(value: unknown): "abort" | "finish" {
   throw new Refusal("must be abort or finish");
 }
 
-function parseMaxInFlight(value: unknown): number | undefined {
+function parseMaxInFlight(value: unknown): number | "auto" | undefined {
   if (value === "none") return undefined;
-  return parseInteger(value, { min: 1, max: MAX_IN_FLIGHT_MAX });
+  if (value === "auto") return value;
+  try {
+    return parseInteger(value, { min: 1, max: MAX_IN_FLIGHT_MAX });
+  } catch {
+    // The parser's own message does not know of the words.
+    throw new Refusal(
+      `must be auto, none or a whole number from 1 to ${MAX_IN_FLIGHT_MAX}`,
+    );
+  }
 }

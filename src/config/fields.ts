@@ -1,7 +1,7 @@
 /**
  * The field table: every key of the configuration, in the order of the README.
  *
- * Adding a key is adding a field here and a line in `parse.ts` that puts its
+ * Adding a key is adding a field here and a line in `assemble.ts` that puts its
  * value into the `Config`.
  *
  * Invariant: each default passes its own reader, and a key that the
@@ -11,13 +11,16 @@
  */
 import { Refusal } from "./complaint.ts";
 import type { ListenAddress } from "./config.ts";
+import { readDurationOrNone, readDurationOrZero } from "./duration.ts";
 import { readEndpoints } from "./endpoints.ts";
+import { ENGINE_METRICS_FIELDS } from "./engine_metrics.ts";
 import { type Field, knownNames, type Spot } from "./field.ts";
 import { HEALTH_FIELDS } from "./health.ts";
 import { readKeys } from "./keys.ts";
 import { parseListenAddress } from "./listen_address.ts";
 import { parseInteger, parseNumber } from "./number.ts";
 import { parseDurationMs, parseSizeBytes } from "./quantity.ts";
+import { QUEUE_FIELDS } from "./queue.ts";
 import { STATE_FIELDS } from "./state.ts";
 
 /** Threads beyond the cores of the largest hosts only cost memory. */
@@ -55,7 +58,6 @@ export const LATER: readonly {
   /** Only this value is refused; without it the key as a whole is. */
   readonly value?: string;
 }[] = [
-  { path: "routing.affinity_patience" },
   { path: "session.fallback", value: "conversation" },
 ];
 
@@ -129,6 +131,14 @@ export const FIELDS = {
       " session, 1 to 100",
     read: (value) => parseNumber(value, IMBALANCE_BOUNDS),
   } satisfies Field<number>,
+  affinityPatience: {
+    path: "routing.affinity_patience",
+    initial: "1s",
+    doc: "Duration that a request waits for its session's own endpoint before" +
+      " it may be served elsewhere, or 0s",
+    read: readDurationOrZero,
+  },
+  ...QUEUE_FIELDS,
   body: {
     path: "limits.body",
     initial: "256MiB",
@@ -198,7 +208,14 @@ export const FIELDS = {
       " up to 64KiB must come whole within it",
     read: readDurationOrNone,
   },
+  queueTimeout: {
+    path: "timeouts.queue",
+    initial: "60s",
+    doc: "Longest wait for a place on a full endpoint, a duration or none",
+    read: readDurationOrNone,
+  },
   ...HEALTH_FIELDS,
+  ...ENGINE_METRICS_FIELDS,
   ...STATE_FIELDS,
 } satisfies Readonly<Record<string, Field<unknown>>>;
 
@@ -216,14 +233,6 @@ function readWorkers(value: unknown): number | "auto" {
 function readCapacity(value: unknown): number {
   const records = parseInteger(value, CAPACITY_BOUNDS);
   return Math.ceil(records / BUCKET_RECORDS) * BUCKET_RECORDS;
-}
-
-function readDurationOrNone(value: unknown): number | undefined {
-  return value === "none" ? undefined : parseDurationMs(value);
-}
-
-function readDurationOrZero(value: unknown): number {
-  return value === "0s" ? 0 : parseDurationMs(value);
 }
 
 function readPolicy(value: unknown, { names }: Spot): string {

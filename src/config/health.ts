@@ -18,15 +18,13 @@ import {
 } from "./field.ts";
 import { parseInteger } from "./number.ts";
 import { parseDurationMs } from "./quantity.ts";
+import { isRequestPath } from "./request_path.ts";
 
 /** More in a row is days of probing, or a typing error. */
 const THRESHOLD_BOUNDS = { min: 1, max: 1_000 };
 
 /** Traffic fails more often than probes do. */
 const FAILURES_BOUNDS = { min: 1, max: 1_000_000 };
-
-/** A path as it goes out: visible ASCII (RFC 9112, 3.2.1), no fragment. */
-const PATH = /^\/[!-"$-~]{0,1023}$/;
 
 /** A header name is a token (RFC 9110, 5.6.2). */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
@@ -169,10 +167,8 @@ function nameOf({ path }: { readonly path: string }): string {
 
 function parsePath(value: unknown): string {
   if (value === "auto") return value;
-  if (typeof value !== "string" || !PATH.test(value)) {
-    throw new Refusal("must be auto or a path such as /health");
-  }
-  return value;
+  if (isRequestPath(value)) return value;
+  throw new Refusal("must be auto or a path such as /health");
 }
 
 /** Complains on its own, as the value itself must not be shown. */

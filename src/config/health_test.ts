@@ -16,6 +16,7 @@ const NAMES: ConfigNames = {
   parseSource: () => undefined,
   defaultSources: [],
   policyNames: ["rendezvous", "power_of_two"],
+  schedulingNames: ["critical_path", "fcfs"],
 };
 
 const URL = "http://h:1";

@@ -43,6 +43,6 @@ export function parseNumber(value: unknown, { min, max }: Bounds): number {
 function toNumber(value: unknown): number {
   if (typeof value === "number") return value;
   const isDecimal = typeof value === "string" &&
-    /^\d{1,16}(\.\d{1,16})?$/.test(value);
+    /^-?\d{1,16}(\.\d{1,16})?$/.test(value);
   return isDecimal ? Number(value) : NaN;
 }

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { HealthSettings } from "../core/health_settings.ts";
+import { assemble, type ReadField } from "./assemble.ts";
 import { type Complaint, shownKey } from "./complaint.ts";
 import type { Config, ConfigNames } from "./config.ts";
 import {
@@ -17,8 +17,9 @@ import {
   type Spot,
 } from "./field.ts";
 import { FIELDS, LATER } from "./fields.ts";
-import { checkHealth, HEALTH_FIELDS } from "./health.ts";
+import { checkHealth } from "./health.ts";
 import { addressesCollide } from "./listen_address.ts";
+import { checkQueue } from "./queue.ts";
 
 /** A value from a flag or a variable; it replaces the file's. */
 export interface Override {
@@ -62,13 +63,14 @@ export function parseConfig(
   for (const { path, origin, value } of overrides) {
     given.set(path, { origin, value });
   }
-  const config = assemble(given, top);
+  const config = readAll(given, top);
   if (addressesCollide(config.listen, config.admin.listen)) {
     const origin = given.get("admin.listen")?.origin ?? "admin.listen";
     const value = `${config.admin.listen.hostname}:${config.admin.listen.port}`;
     complain({ ...top, origin }, { value }, `must not be the address "listen"`);
   }
   checkHealth(config.health, { ...top, origin: "health" });
+  checkQueue(config.queue, config.timeouts.queueMs, top);
   return complaints.length === 0
     ? { kind: "accepted", config: freeze(config) }
     : { kind: "refused", complaints };
@@ -114,8 +116,8 @@ function collect(
   }
 }
 
-function assemble(given: ReadonlyMap<string, Given>, top: Spot): Config {
-  const read = <T>(field: Field<T>): T => {
+function readAll(given: ReadonlyMap<string, Given>, top: Spot): Config {
+  const read: ReadField = <T>(field: Field<T>): T => {
     const { origin, value } = given.get(field.path) ??
       { origin: field.path, value: field.initial };
     const spot: Spot = { ...top, origin };
@@ -124,61 +126,7 @@ function assemble(given: ReadonlyMap<string, Given>, top: Spot): Config {
       otherwise: () => field.read(field.initial, spot),
     });
   };
-  const health: HealthSettings = {
-    path: read(HEALTH_FIELDS.path),
-    intervalMs: read(HEALTH_FIELDS.intervalMs),
-    timeoutMs: read(HEALTH_FIELDS.timeoutMs),
-    healthyThreshold: read(HEALTH_FIELDS.healthyThreshold),
-    unhealthyThreshold: read(HEALTH_FIELDS.unhealthyThreshold),
-    failures: read(HEALTH_FIELDS.failures),
-    backoffMs: read(HEALTH_FIELDS.backoffMs),
-    backoffMaxMs: read(HEALTH_FIELDS.backoffMaxMs),
-    headers: read(HEALTH_FIELDS.headers),
-  };
-  return {
-    listen: read(FIELDS.listen),
-    workers: read(FIELDS.workers),
-    admin: { listen: read(FIELDS.adminListen) },
-    health,
-    endpoints: read(FIELDS.endpoints).map((listed) => ({
-      ...listed,
-      health: { ...health, ...listed.health },
-    })),
-    session: {
-      keys: read(FIELDS.keys),
-      sniffWindowBytes: read(FIELDS.sniffWindow),
-      capacity: read(FIELDS.capacity),
-      idleTtlMs: read(FIELDS.idleTtl),
-      fallback: read(FIELDS.fallback),
-    },
-    routing: {
-      policy: read(FIELDS.policy),
-      imbalance: read(FIELDS.imbalance),
-    },
-    limits: {
-      bodyBytes: read(FIELDS.body),
-      requests: read(FIELDS.requests),
-      sniffMemoryBytes: read(FIELDS.sniffMemory),
-    },
-    attempts: {
-      max: read(FIELDS.attemptsMax),
-      budget: read(FIELDS.attemptsBudget),
-    },
-    stop: {
-      readyGraceMs: read(FIELDS.stopReadyGrace),
-      deadlineMs: read(FIELDS.stopDeadline),
-    },
-    timeouts: {
-      connectMs: read(FIELDS.connect),
-      firstByteMs: read(FIELDS.firstByte),
-      idleMs: read(FIELDS.idle),
-      bodyMs: read(FIELDS.bodyProgress),
-    },
-    state: {
-      directory: read(FIELDS.stateDirectory),
-      intervalMs: read(FIELDS.stateInterval),
-    },
-  };
+  return assemble(read);
 }
 
 /** The keys of a section, sections in it included. */

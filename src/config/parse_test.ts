@@ -20,6 +20,7 @@ const NAMES: ConfigNames = {
   },
   defaultSources: ["header:x-session-id", "body:session_id"],
   policyNames: ["rendezvous", "power_of_two", "least_in_flight"],
+  schedulingNames: ["critical_path", "fcfs"],
 };
 
 const CONTRACT = {
@@ -36,7 +37,12 @@ const CONTRACT = {
     idle_ttl: "30m",
     fallback: "least_in_flight",
   },
-  routing: { policy: "rendezvous", imbalance: 1.25 },
+  routing: {
+    policy: "rendezvous",
+    imbalance: 1.25,
+    affinity_patience: "1s",
+  },
+  queue: { policy: "critical_path", max: 1024, overdue: "20s" },
   limits: { body: "256MiB" },
   timeouts: { connect: "3s", first_byte: "none", idle: "5m" },
 };
@@ -91,6 +97,8 @@ test("parseConfig() complains with path, wish and value", () => {
     [{ endpoints: [{ url: "http://h", wieght: 1 }] }, `mean "weight"?`],
     [{ endpoints: [{ url: "http://h", weight: 0 }] }, `[0].weight"`],
     [{ endpoints: [{ url: "http://h", max_in_flight: 0 }] }, `from 1 to 1000`],
+    [{ endpoints: [{ url: "http://h", max_in_flight: 1e9 }] }, `auto, none or`],
+    [{ endpoints: [{ url: "http://h", max_in_flight: "Auto" }] }, `auto, none`],
     [{ endpoints: [{ url: "http://h", id: "a b" }] }, `visible ASCII`],
     [{ endpoints: [{ url: "http://h:1-2", id: "a" }] }, `name a range`],
     [{ endpoints: ["http://h", "http://h:80/"] }, `"endpoints[1]" as it must`],
@@ -108,11 +116,8 @@ test("parseConfig() complains with path, wish and value", () => {
     [{ session: { fallback: "rendevous" } }, `did you mean "rendezvous"?`],
     [{ routing: { policy: 7 } }, `known are rendezvous, power_of_two`],
     [{ routing: { imbalance: 0.99 } }, `must be a number from 1 to 100`],
-    [
-      { routing: { affinity_patience: "2s" } },
-      `"routing.affinity_patience" as it is not available in this version: ` +
-      `current value is "2s"`,
-    ],
+    [{ routing: { affinity_patience: "none" } }, `patience" as it must be a d`],
+    [{ routing: { affinity_patience: "0ms" } }, `must be over 0`],
     [{ limits: { body: 1 } }, `between 1KiB and 1024GiB`],
     [{ timeouts: { connect: "none" } }, `must be a duration`],
     [{ stop: { deadline: "0s" } }, `must be over 0 and below 25 days`],
@@ -168,7 +173,21 @@ test("parseConfig() defaults what is not given", () => {
       idleTtlMs: 1_800_000,
       fallback: "power_of_two",
     },
-    routing: { policy: "rendezvous", imbalance: 1.25 },
+    routing: {
+      policy: "rendezvous",
+      imbalance: 1.25,
+      affinityPatienceMs: 1_000,
+    },
+    queue: {
+      policy: "critical_path",
+      max: 1_024,
+      sessionMax: 64,
+      boostRatio: 2,
+      overdueMs: 20_000,
+      keepaliveMs: undefined,
+      priorityMin: -29,
+      priorityMax: 0,
+    },
     limits: {
       bodyBytes: 268_435_456,
       requests: 32_768,
@@ -183,7 +202,9 @@ test("parseConfig() defaults what is not given", () => {
       firstByteMs: undefined,
       idleMs: 300_000,
       bodyMs: 60_000,
+      queueMs: 60_000,
     },
+    engineMetrics: { path: "/metrics", intervalMs: 2_000 },
   };
   for (const document of [undefined, null, {}, { session: null }]) {
     assertEquals(accepted(document), expected);
@@ -203,6 +224,20 @@ test("parseConfig() keeps the names of the contract", () => {
     onDisconnect: "abort",
     health: HEALTH,
   }]);
+});
+
+test("parseConfig() takes a learned, no and a fixed limit in flight", () => {
+  const table: [given: unknown, expected: number | "auto" | undefined][] = [
+    ["none", undefined],
+    ["auto", "auto"],
+    [1, 1],
+    [1_000_000, 1_000_000],
+  ];
+  for (const [given, expected] of table) {
+    const endpoints = [{ url: "http://h", max_in_flight: given }];
+    const [spec] = accepted({ endpoints }).endpoints;
+    assertEquals(spec?.maxInFlight, expected, `${given}`);
+  }
 });
 
 test("parseConfig() rounds the capacity up to whole buckets", () => {

@@ -123,4 +123,14 @@ test("parseInteger() and parseNumber() keep their bounds", () => {
     64,
   ]);
   assertEquals(parseNumber("1.25", bounds), 1.25);
+  const below = { min: -29, max: 0 };
+  for (const bad of [-30, "-30", 1, "--1", "- 1", "-", "-1.5"]) {
+    assertThrows(() => parseInteger(bad, below), Refusal, "-29 to 0", `${bad}`);
+  }
+  assertEquals([-29, "-29", 0, "0"].map((v) => parseInteger(v, below)), [
+    -29,
+    -29,
+    0,
+    0,
+  ]);
 });

@@ -15,6 +15,7 @@ const SPOT: Spot = {
     parseSource: () => undefined,
     defaultSources: [],
     policyNames: [],
+    schedulingNames: ["critical_path", "fcfs"],
   },
   complaints: [],
 };

@@ -16,6 +16,7 @@ function warningsOf(document: Readonly<Record<string, unknown>>): string[] {
       parseSource: () => {},
       defaultSources: ["header:x-session-id"],
       policyNames: ["rendezvous", "power_of_two"],
+      schedulingNames: ["critical_path", "fcfs"],
     },
   });
   if (result.kind === "refused") throw new Error("Cannot parse the row");

@@ -20,8 +20,11 @@ export interface EndpointSpec {
   readonly host: string;
   /** Share of sessions relative to the others; over 0. */
   readonly weight: number;
-  /** Most requests in flight at once, or `undefined` for no limit. */
-  readonly maxInFlight: number | undefined;
+  /**
+   * Most requests in flight at once; `auto` learns how many the engine bears,
+   * `undefined` is no limit.
+   */
+  readonly maxInFlight: number | "auto" | undefined;
   /**
    * What happens to a request whose client leaves: `abort` closes the engine's
    * connection at once, `finish` lets an engine that suffers from that answer.

@@ -53,7 +53,8 @@ export class Directory {
     this.#assigned = this.#slots.assign(specs.map((spec) => spec.id));
     this.#specs = specs;
     for (const { id, maxInFlight } of specs) {
-      this.#parts.table.setLimit(this.slotOf(id), maxInFlight ?? 0);
+      const limit = typeof maxInFlight === "number" ? maxInFlight : 0;
+      this.#parts.table.setLimit(this.slotOf(id), limit);
     }
     for (const id of this.#models.keys()) {
       if (!this.#assigned.has(id)) this.#models.delete(id);
