@@ -18,7 +18,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ["gateway"],
   ["server", "discovery", "stores", "admin", "system"],
   ["wiring"],
-  ["demo"],
+  ["demo", "simulate"],
   ["cli"],
 ];
 
@@ -35,6 +35,8 @@ const EDGE_PACKAGES: ReadonlySet<string> = new Set(["prom-client"]);
 const OUTSIDE: Readonly<Record<string, RegExp>> = {
   // The demo runs simulated engines.
   demo: /^bench\/engine\//,
+  // The simulation runs their model.
+  simulate: /^bench\/engine\//,
   // The version of the program stands there.
   cli: /^deno\.json$/,
 };

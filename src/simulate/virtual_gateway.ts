@@ -1,0 +1,243 @@
+/**
+ * The gateway's own placement, session accounting and queue on a virtual
+ * clock, with nothing around them: no sockets, no bodies, no failures.
+ *
+ * What stands here is what `src/gateway/` does with them, less what can go
+ * wrong: place, or hold and wait, then answer and settle.
+ *
+ * Invariant: only real parts decide. A contender whose calls wait in the
+ * engines has no limits, so that the queue is never reached.
+ *
+ * @module
+ */
+import { EndpointChoice } from "../core/endpoint_choice.ts";
+import { EndpointSlots } from "../core/endpoint_slots.ts";
+import { EndpointTable } from "../core/endpoint_table.ts";
+import { hashBytes, type KeyHash } from "../core/hash.ts";
+import { Ledger } from "../core/ledger.ts";
+import {
+  type Placed,
+  Placement,
+  type PlaceRequest,
+} from "../core/placement.ts";
+import { type Pool, Pools } from "../core/pool.ts";
+import { buildPools } from "../core/pool_plan.ts";
+import { QueueBoard } from "../core/queue_board.ts";
+import { type SchedulingPolicy, toLevel } from "../core/scheduling_policy.ts";
+import { SessionTable } from "../core/session_table.ts";
+import { WaitQueue } from "../core/wait_queue.ts";
+import { boostAtMs, type WaitingCall } from "../core/waiting_call.ts";
+import { rendezvous } from "../policies/rendezvous.ts";
+import { roundRobin } from "../policies/round_robin.ts";
+import type { Contender } from "./contenders.ts";
+import type { LiveCall } from "./live_call.ts";
+
+/** How calls wait; times in milliseconds, `Infinity` for never. */
+export interface QueueSettings {
+  /** Waited to served at which a call is promoted to the top level. */
+  readonly boostRatio: number;
+  readonly overdueMs: number;
+  readonly timeoutMs: number;
+  /** How long a call waits for its session's endpoint alone. */
+  readonly patienceMs: number;
+  /** Calls in flight on an endpoint; the engine's batch unless given. */
+  readonly inFlightMax: number;
+}
+
+/** What a virtual gateway is made of. */
+export interface VirtualGatewayDeps {
+  readonly endpointCount: number;
+  readonly contender: Contender;
+  readonly queue: QueueSettings;
+  readonly random: () => number;
+  /** Hands a call to an engine. */
+  readonly start: (engine: number, call: LiveCall, nowMs: number) => void;
+  /** Hears of a call that waited for too long. */
+  readonly shed: (call: LiveCall, nowMs: number) => void;
+}
+
+/** Sessions of a run: far more than are alive at once. */
+const SESSIONS_MAX = 65_536;
+
+/** As the configuration's default. */
+const IDLE_TTL_MS = 1_800_000;
+
+/** As the configuration's default. */
+const IMBALANCE = 1.25;
+
+/** Calls of a run that wait at once; a real gateway sheds far earlier. */
+const WAITING_MAX = 1_000_000;
+
+/** Calls of a run in flight at once. */
+const CALLS_MAX = 262_144;
+
+/** One gateway of one worker. */
+export class VirtualGateway {
+  readonly #deps: VirtualGatewayDeps;
+  readonly #sessions = SessionTable.create({
+    capacity: SESSIONS_MAX,
+    idleTtlMs: IDLE_TTL_MS,
+    epochMs: 0,
+  });
+  readonly #policy: SchedulingPolicy;
+  readonly #placement: Placement;
+  readonly #queue: WaitQueue;
+  readonly #pool: Pool;
+  /** Placed calls that have not ended, by id. */
+  readonly #placed: (Placed | undefined)[] = [];
+  #spills = 0;
+
+  constructor(deps: VirtualGatewayDeps) {
+    this.#deps = deps;
+    const { contender, queue } = deps;
+    const endpoints = new EndpointTable();
+    const isQueueing = contender.waitsIn === "gateway";
+    this.#pool = poolOf(
+      endpoints,
+      deps.endpointCount,
+      isQueueing ? queue.inFlightMax : 0,
+    );
+    this.#queue = new WaitQueue({
+      board: QueueBoard.create(1),
+      endpoints,
+      worker: 0,
+      callsMax: WAITING_MAX,
+    });
+    const { random } = deps;
+    this.#policy = contender.policy.create();
+    this.#placement = new Placement({
+      sessions: this.#sessions,
+      choice: new EndpointChoice({
+        sessions: this.#sessions,
+        endpoints,
+        policy: rendezvous.create({ random }),
+        fallback: roundRobin.create({ random }),
+        imbalance: IMBALANCE,
+      }),
+      ledger: Ledger.create(CALLS_MAX),
+      places: this.#queue,
+    });
+  }
+
+  /** Calls that were served away from their session's endpoint. */
+  get spills(): number {
+    return this.#spills;
+  }
+
+  /** When `tick` next has something to do; `Infinity` for never. */
+  get nextAtMs(): number {
+    return this.#queue.nextAtMs;
+  }
+
+  tick(nowMs: number): void {
+    this.#queue.tick(nowMs);
+  }
+
+  /** Takes a call that has arrived. */
+  arrive(call: LiveCall, nowMs: number): void {
+    const { contender, queue } = this.#deps;
+    const request: PlaceRequest = {
+      key: contender.hasAffinity ? keyOf(call.program) : undefined,
+      pool: this.#pool,
+      nowMs,
+      isPatient: contender.waitsIn === "gateway" && queue.patienceMs > 0,
+    };
+    const result = this.#placement.place(request);
+    if (result.kind === "placed") this.#start(call, result, nowMs);
+    else this.#wait(call, request, nowMs);
+  }
+
+  /** Notes that an engine has sent a call's first token. */
+  answered(call: LiveCall): void {
+    const placed = this.#placed[call.id];
+    if (placed !== undefined) this.#placement.answered(placed);
+  }
+
+  /** Notes that an engine has sent a call's last token. */
+  ended(call: LiveCall, nowMs: number): void {
+    const placed = this.#placed[call.id];
+    if (placed === undefined) return;
+    this.#placed[call.id] = undefined;
+    this.#policy.served?.(nowMs - placed.placedAtMs);
+    this.#placement.settle(placed, nowMs, { isServed: true, isFinal: false });
+  }
+
+  #wait(call: LiveCall, request: PlaceRequest, nowMs: number): void {
+    const placement = this.#placement;
+    const held = placement.hold(request);
+    if (held === undefined) return this.#deps.shed(call, nowMs);
+    const { hasPromotion } = this.#deps.contender;
+    const { boostRatio, overdueMs, patienceMs, timeoutMs } = this.#deps.queue;
+    const past = {
+      servedMs: held.inheritedMs,
+      waitedMs: held.inheritedWaitMs,
+      expectedMs: 0,
+    };
+    const pool = this.#pool;
+    // A place may be granted before `add` returns.
+    const waiting: { call?: WaitingCall | undefined } = {};
+    waiting.call = this.#queue.add({
+      pool,
+      boundSlot: placement.wantedSlot(request, held),
+      tried: undefined,
+      level: this.#levelOf(call, held.record, held.inheritedMs),
+      patienceUntilMs: nowMs + patienceMs,
+      boostAtMs: hasPromotion ? boostAtMs(past, boostRatio, nowMs) : Infinity,
+      overdueAtMs: hasPromotion ? nowMs + overdueMs : Infinity,
+      timeoutAtMs: hasPromotion ? nowMs + timeoutMs : Infinity,
+      poolNow: () => pool,
+      granted: (slot, atMs) => {
+        const isBoosted = waiting.call?.isBoosted ?? false;
+        const placed = placement.placeHeld(
+          { ...request, nowMs: atMs },
+          held,
+          { slot, isBoosted },
+        );
+        this.#start(call, placed, atMs);
+      },
+      gaveUp: () => {
+        placement.letGo(held, nowMs + timeoutMs);
+        this.#deps.shed(call, nowMs + timeoutMs);
+      },
+    }, nowMs);
+  }
+
+  #levelOf(call: LiveCall, record: number, criticalPathMs: number): number {
+    const isTracked = record >= 0;
+    return toLevel(this.#policy.level({
+      criticalPathMs,
+      attainedMs: isTracked ? this.#sessions.attainedMs(record) : 0,
+      servedCount: isTracked ? this.#sessions.turns(record) : 0,
+      expectedMs: this.#deps.contender.policy.name === "oracle"
+        ? call.remainingMs
+        : undefined,
+    }));
+  }
+
+  #start(call: LiveCall, placed: Placed, nowMs: number): void {
+    this.#placed[call.id] = placed;
+    if (placed.outcome === "spilled") this.#spills++;
+    this.#deps.start(placed.index, call, nowMs);
+  }
+}
+
+function poolOf(
+  endpoints: EndpointTable,
+  count: number,
+  inFlightMax: number,
+): Pool {
+  const ids = Array.from({ length: count }, (_, index) => `engine-${index}`);
+  const slots = new EndpointSlots(endpoints).assign(ids);
+  const planned = ids.map((id) => {
+    const at = slots.get(id);
+    if (at === undefined) throw new Error(`Cannot find a slot of "${id}"`);
+    endpoints.setState(at.slot, "ready");
+    endpoints.setLimit(at.slot, inFlightMax);
+    return { id, weight: 1, models: undefined, ...at };
+  });
+  return new Pools(buildPools(planned), endpoints).whole;
+}
+
+function keyOf(program: number): KeyHash {
+  return hashBytes(new TextEncoder().encode(`program-${program}`));
+}
