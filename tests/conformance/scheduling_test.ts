@@ -69,6 +69,14 @@ const facts = fc.record({
   expectedMs: duration,
 });
 
+/** A first call, of which the client says nothing. */
+const UNKNOWN: SchedulingFacts = {
+  criticalPathMs: 0,
+  attainedMs: 0,
+  servedCount: 0,
+  expectedMs: undefined,
+};
+
 /** Each fact is the value, the rest odd ones by turns. */
 function oddFacts(): SchedulingFacts[] {
   return ODD.flatMap((value, at) => {
@@ -111,8 +119,7 @@ for (const plugin of REGISTER.all()) {
   });
 
   test(`${name} puts what has taken and will take nothing on level 0`, () => {
-    const nothing = { criticalPathMs: 0, attainedMs: 0, servedCount: 0 };
-    const level = plugin.create().level({ ...nothing, expectedMs: 0 });
+    const level = plugin.create().level({ ...UNKNOWN, expectedMs: 0 });
     assertEquals(level, 0);
   });
 
@@ -131,6 +138,16 @@ for (const plugin of REGISTER.all()) {
         assertEquals(list.map((one) => twin.level(one)), levels);
       }),
     );
+  });
+
+  test(`${name} learns nothing from being asked`, () => {
+    const policy = plugin.create();
+    const before = policy.level(UNKNOWN);
+    for (let i = 0; i < 10_000; i++) {
+      policy.level({ ...UNKNOWN, attainedMs: 1e6, servedCount: 1 });
+      policy.level(UNKNOWN);
+    }
+    assertEquals(policy.level(UNKNOWN), before);
   });
 
   test(`${name} never makes more urgent what has taken longer`, () => {
@@ -155,15 +172,9 @@ for (const plugin of REGISTER.all()) {
   });
 
   test(`${name} shares nothing between two of its kind`, () => {
-    const unknown = {
-      criticalPathMs: 0,
-      attainedMs: 0,
-      servedCount: 0,
-      expectedMs: undefined,
-    };
     const [one, other] = [plugin.create(), plugin.create()];
-    const before = other.level(unknown);
+    const before = other.level(UNKNOWN);
     for (let i = 0; i < 100; i++) one.served?.(3_600_000);
-    assertEquals(other.level(unknown), before);
+    assertEquals(other.level(UNKNOWN), before);
   });
 }
