@@ -69,6 +69,18 @@ interface Identity {
   readonly seed: number;
 }
 
+/** A pool that others may inherit from. */
+interface FormerPool extends Identity {
+  readonly ids: readonly string[];
+}
+
+/** What a plan needs of the one that it replaces. */
+export interface FormerPlan {
+  readonly pools: readonly FormerPool[];
+  readonly models: ReadonlyMap<string, number>;
+  readonly whole: number;
+}
+
 /** A pool in the making. */
 interface Draft {
   readonly members: readonly number[];
@@ -78,7 +90,7 @@ interface Draft {
 /** Works out the pools; `previous` is the plan that this one replaces. */
 export function buildPools(
   endpoints: readonly PlannedEndpoint[],
-  previous?: PoolPlan,
+  previous?: FormerPlan,
 ): PoolPlan {
   const drafts = new Map<string, Draft>();
   const draft = (members: readonly number[]): Draft => {
@@ -152,7 +164,7 @@ function membersByModel(
 function identify(
   drafts: readonly Draft[],
   whole: Draft,
-  previous: PoolPlan | undefined,
+  previous: FormerPlan | undefined,
 ): Identity[] {
   const heirs = inherit(drafts, previous);
   const names = new Set([WHOLE_NAME]);
@@ -183,11 +195,11 @@ function identify(
 /** Which pool inherits which identity: most models in common goes first. */
 function inherit(
   drafts: readonly Draft[],
-  previous: PoolPlan | undefined,
+  previous: FormerPlan | undefined,
 ): Map<Draft, Identity> {
-  const claims: { draft: Draft; pool: PoolData; shared: number }[] = [];
+  const claims: { draft: Draft; pool: FormerPool; shared: number }[] = [];
   for (const draft of drafts) {
-    const shared = new Map<PoolData, number>();
+    const shared = new Map<FormerPool, number>();
     for (const model of draft.models) {
       const pool = previous?.pools[previous.models.get(model) ?? -1];
       if (pool !== undefined) shared.set(pool, (shared.get(pool) ?? 0) + 1);
@@ -201,7 +213,7 @@ function inherit(
     other.shared - one.shared || other.pool.ids.length - one.pool.ids.length
   );
   const heirs = new Map<Draft, Identity>();
-  const spent = new Set<PoolData>();
+  const spent = new Set<FormerPool>();
   for (const { draft, pool } of claims) {
     if (heirs.has(draft) || spent.has(pool)) continue;
     spent.add(pool);
