@@ -11,6 +11,7 @@ import { Counter, Gauge, Registry } from "prom-client";
 import type { Counters } from "../core/counters.ts";
 import { ENDPOINT_STATES, type EndpointState } from "../core/endpoint.ts";
 import { type EndpointHealth, registerHealth } from "./health_metrics.ts";
+import { registerHistograms } from "./histogram_metrics.ts";
 import { registerTunnels } from "./tunnel_metrics.ts";
 
 /** An endpoint as it is now. */
@@ -41,6 +42,7 @@ export function metricsRegistry(sources: MetricsSources): Registry {
   const registry = new Registry();
   const registers = [registry];
   registerCounters(sources.counters, registers);
+  registerHistograms(sources.counters, registers);
   registerTunnels(sources.counters, registers);
   new Gauge({
     name: "tryst_endpoint_in_flight",

@@ -12,6 +12,8 @@
  * @module
  */
 
+import { cellsPerRow, type HistogramFamily } from "./histogram.ts";
+
 /** One metric family: a name, and the values of its only label, if any. */
 export interface CounterFamily {
   /** Prometheus name with `_total`. */
@@ -26,15 +28,24 @@ export interface CounterFamily {
 /** Where each family's cells lie in a row. */
 export class CounterLayout {
   readonly families: readonly CounterFamily[];
+  readonly histograms: readonly HistogramFamily[];
   readonly cellCount: number;
   readonly #offsets = new Map<string, number>();
 
-  constructor(families: readonly CounterFamily[]) {
+  constructor(
+    families: readonly CounterFamily[],
+    histograms: readonly HistogramFamily[] = [],
+  ) {
     this.families = families;
+    this.histograms = histograms;
     let cells = 0;
     for (const family of families) {
       this.#offsets.set(family.name, cells);
       cells += family.values.length;
+    }
+    for (const family of histograms) {
+      this.#offsets.set(family.name, cells);
+      cells += family.values.length * cellsPerRow(family);
     }
     this.cellCount = cells;
   }
@@ -57,6 +68,13 @@ export class CounterLayout {
     if (other >= 0) return offset + other;
     throw new Error(`Cannot count "${value}" under "${name}"`);
   }
+}
+
+/** What a histogram holds for one value of its label, over all rows. */
+export interface HistogramSums {
+  /** Samples by bucket, none counted twice; the last is above all bounds. */
+  readonly bucketCounts: readonly number[];
+  readonly sumMs: number;
 }
 
 /** One float of 8 bytes a cell: exact up to 2^53 counts. */
@@ -93,5 +111,15 @@ export class Counters {
       sum += this.#cells[at] ?? 0;
     }
     return sum;
+  }
+  /** The sums of one value's row of a histogram. */
+  histogram(family: HistogramFamily, index: number): HistogramSums {
+    const cellCount = cellsPerRow(family);
+    const first = this.layout.offset(family.name) + index * cellCount;
+    const sums = Array.from(
+      { length: cellCount },
+      (_, cell) => this.sum(first + cell),
+    );
+    return { bucketCounts: sums.slice(0, -1), sumMs: sums.at(-1) ?? 0 };
   }
 }

@@ -54,8 +54,16 @@ export type LogFields = Readonly<
   Record<string, string | number | boolean | undefined>
 >;
 
-/** Takes one event: a dotted name such as `endpoint.ready`, and its fields. */
-export type Log = (level: LogLevel, event: string, fields?: LogFields) => void;
+/** Takes events. */
+export interface Log {
+  /** Takes one: a dotted name such as `endpoint.ready`, and its fields. */
+  (level: LogLevel, event: string, fields?: LogFields): void;
+  /**
+   * Whether events of level `debug` are kept. Who would say much, and often,
+   * asks first, each time anew; absent means no.
+   */
+  readonly takesDebug?: boolean;
+}
 
 /** The outside world of one gateway. */
 export interface Outside {

@@ -1,6 +1,6 @@
 /**
- * Rank, admit and attempt: tries endpoints until one answers or the rule says
- * stop.
+ * The phases admit and attempt: tries endpoints until one answers or the rule
+ * says stop.
  *
  * The first placement is the session's; each further one takes the next rank
  * that has not failed this call. What may be tried again is `core/retry.ts`;
@@ -29,6 +29,7 @@ import type { Call } from "./call.ts";
 import { upstreamHeaders } from "./headers.ts";
 import type { Routes } from "./routes.ts";
 import type { Traffic } from "./traffic.ts";
+import type { Transitions } from "./transitions.ts";
 import { asUpstreamFailure } from "./upstream_failure.ts";
 
 /** The highest status there is (RFC 9110, 15); listeners refuse others. */
@@ -50,64 +51,77 @@ export interface AttemptParts {
 /** Makes the attempts of calls. */
 export class Attempts {
   readonly #parts: AttemptParts;
+  readonly #transitions: Transitions;
 
-  constructor(parts: AttemptParts) {
+  constructor(parts: AttemptParts, transitions: Transitions) {
     this.#parts = parts;
+    this.#transitions = transitions;
   }
 
   /**
-   * Resolves to the head of the answer of the endpoint that `call` names then.
+   * Admits and attempts until an endpoint has answered.
    *
    * @throws {GatewayError} of the last attempt, or of admission.
    */
-  async run(call: Call): Promise<UpstreamResponse> {
+  async run(call: Call<"admit">): Promise<Call<"relay">> {
     this.#parts.retries.earn();
-    this.#admit(call);
+    let attempting = this.#admit(call);
     for (;;) {
       try {
-        const exchange = this.#start(call);
-        const response = await exchange.response;
-        this.#noteResponse(call, exchange, response);
-        // From here on there is no other attempt that could want the body.
-        call.sniffed?.release();
-        return response;
+        return await this.#attempt(attempting);
       } catch (cause) {
-        const failure = failureOf(call, cause);
-        this.noteFailure(call, failure);
-        if (!this.#tryNext(call, cause, failure)) throw failure;
+        const failure = failureOf(attempting, cause);
+        this.noteFailure(attempting, failure);
+        if (!this.#mayFailOver(attempting, cause, failure)) throw failure;
+        attempting = this.#failOver(attempting, failure);
       }
     }
   }
 
-  /** One synchronous decision that reserves a place on an endpoint. */
-  #admit(call: Call): void {
-    const { outside, placement, routes, traffic } = this.#parts;
-    call.pool ??= routes.poolFor(call.sniffed?.model);
-    if (call.pool === undefined) {
-      throw new GatewayError("model_unknown", { param: "model" });
-    }
+  /** Admit: one synchronous decision that reserves a place on an endpoint. */
+  #admit(call: Call<"admit">): Call<"attempt"> {
+    const { placement, routes, traffic } = this.#parts;
     const placed = placement.place({
-      key: call.sniffed?.found?.hash,
+      key: call.sniffed.found?.hash,
       pool: call.pool,
-      nowMs: outside.clock.nowMs(),
+      nowMs: call.sinceMs,
       ...(call.tried === undefined ? {} : { tried: call.tried }),
     });
     if (placed.kind === "refused") throw new GatewayError(placed.code);
-    call.placed = placed;
-    call.outcome = placed.outcome;
-    call.target = routes.target(placed.slot);
+    const target = routes.target(placed.slot);
+    if (target === undefined) {
+      placement.settle(placed, call.sinceMs);
+      throw new Error(`Cannot find an endpoint in slot ${placed.slot}`);
+    }
     traffic.attempted(placed.outcome);
+    return this.#transitions.advance(call, "attempt", placed, target);
   }
 
-  /** Starts one try at the endpoint that was chosen. */
-  #start(call: Call): UpstreamExchange {
-    const { upstream } = this.#parts;
-    const { request, sniffed, target } = call;
-    if (target === undefined) {
-      throw new Error("Cannot attempt a call that has not been admitted");
+  /** Attempt: one try at the endpoint that was chosen. */
+  async #attempt(call: Call<"attempt">): Promise<Call<"relay">> {
+    const { health, placement } = this.#parts;
+    const { handshake, placed } = call;
+    const exchange = this.#start(call);
+    const response = await exchange.response;
+    // What no one can relay.
+    if (response.status > STATUS_MAX || handshake?.isBrokenBy(response)) {
+      exchange.abort();
+      throw new GatewayError("upstream_malformed");
     }
+    const relaying = this.#transitions.advance(call, "relay", response);
+    const { status } = response;
+    const retryS = retryAfterS(response);
+    health.answered(placed.slot, status, retryS, relaying.sinceMs);
+    // An engine that fails says nothing about where the session belongs.
+    if (status < 500) placement.answered(placed);
+    // From here on there is no other attempt that could want the body.
+    relaying.sniffed.release();
+    return relaying;
+  }
+
+  #start(call: Call<"attempt">): UpstreamExchange {
+    const { handshake, request, sniffed, target } = call;
     const { head } = request;
-    const { handshake } = call;
     call.attemptCount += 1;
     const headers = upstreamHeaders(head.headers, {
       host: target.host,
@@ -115,14 +129,14 @@ export class Attempts {
       clientAddress: request.clientAddress,
       scheme: request.scheme,
     });
-    const exchange = upstream.start({
+    const exchange = this.#parts.upstream.start({
       address: target.address,
       method: head.method,
       target: target.basePath + head.target,
       headers: handshake?.requestHeaders(headers) ?? headers,
       mayUpgrade: handshake !== undefined,
-      body: sniffed?.body,
-      contentLength: sniffed?.contentLength,
+      body: sniffed.body,
+      contentLength: sniffed.contentLength,
     });
     request.onGone(() => {
       call.isGone = true;
@@ -131,35 +145,14 @@ export class Attempts {
     return exchange;
   }
 
-  /** @throws {GatewayError} `upstream_malformed` for what no one can relay. */
-  #noteResponse(
-    call: Call,
-    exchange: UpstreamExchange,
-    response: UpstreamResponse,
+  /** Notes a failure by the endpoint's fault, of an attempt or its relay. */
+  noteFailure(
+    call: Call<"attempt" | "relay">,
+    failure: GatewayError,
   ): void {
     const { health, outside, placement } = this.#parts;
-    const { handshake, placed } = call;
-    if (placed === undefined) return;
-    if (response.status > STATUS_MAX || handshake?.isBrokenBy(response)) {
-      exchange.abort();
-      throw new GatewayError("upstream_malformed");
-    }
-    const nowMs = outside.clock.nowMs();
-    health.answered(
-      placed.slot,
-      response.status,
-      retryAfterS(response),
-      nowMs,
-    );
-    // An engine that fails says nothing about where the session belongs.
-    if (response.status < 500) placement.answered(placed);
-  }
-
-  /** Notes a failure by the endpoint's fault, of an attempt or its relay. */
-  noteFailure(call: Call, failure: GatewayError): void {
-    const { health, outside, placement } = this.#parts;
     const { placed, pool } = call;
-    if (placed === undefined || failure.row.fault !== "upstream") return;
+    if (failure.row.fault !== "upstream") return;
     placement.failed(placed);
     const { code } = failure;
     const nowMs = outside.clock.nowMs();
@@ -167,13 +160,15 @@ export class Attempts {
     health.failed(placed.slot, nowMs, { code, pool });
   }
 
-  /** Whether there is another attempt; then the call is placed for it. */
-  #tryNext(call: Call, cause: unknown, failure: GatewayError): boolean {
-    const { attemptsMax, outside, placement, retries } = this.#parts;
-    const { placed } = call;
-    if (placed === undefined || call.isGone) return false;
-    if (call.attemptCount >= attemptsMax) return false;
-    const body = call.sniffed?.body;
+  /** Whether there may be another attempt; its cost is paid then. */
+  #mayFailOver(
+    call: Call<"attempt">,
+    cause: unknown,
+    failure: GatewayError,
+  ): boolean {
+    const { attemptsMax, retries } = this.#parts;
+    if (call.isGone || call.attemptCount >= attemptsMax) return false;
+    const { body } = call.sniffed;
     const may = mayTryAgain({
       isUpstreamFault: failure.row.fault === "upstream",
       hasResponse: !(cause instanceof UpstreamError) || cause.hasResponse,
@@ -181,22 +176,34 @@ export class Attempts {
       method: call.request.head.method,
       isReplayable: body === undefined || body instanceof Uint8Array,
     });
-    if (!may || !retries.spend()) return false;
+    return may && retries.spend();
+  }
+
+  /**
+   * Admits the call once more, elsewhere.
+   *
+   * @throws {GatewayError} `failure` when nobody else can take it.
+   */
+  #failOver(call: Call<"attempt">, failure: GatewayError): Call<"attempt"> {
+    const { outside, placement } = this.#parts;
+    const { placed, pool } = call;
     placement.settle(placed, outside.clock.nowMs());
-    call.placed = undefined;
     (call.tried ??= []).push(placed.slot);
+    const admitting = this.#transitions.advance(call, "admit", pool);
     try {
-      this.#admit(call);
+      return this.#admit(admitting);
     } catch {
-      // Nobody else can take it: the failure that there was is the answer.
-      return false;
+      // The failure that there was is the answer.
+      throw failure;
     }
-    return true;
   }
 }
 
 /** An attempt that was given up without the client's leave: at stopping. */
-export function failureOf(call: Call, cause: unknown): GatewayError {
+export function failureOf(
+  call: Call<"attempt" | "relay">,
+  cause: unknown,
+): GatewayError {
   const failure = asUpstreamFailure(cause);
   return failure.code === "client_gone" && !call.isGone
     ? new GatewayError("gateway_stopping", { cause })

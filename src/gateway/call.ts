@@ -1,8 +1,15 @@
 /**
- * One request on its way through the phases.
+ * One request on its way through the phases, typed by the phase it is in.
+ *
+ * `Call<"relay">` has an endpoint, a place on it and a response; in
+ * `Call<"sniff">` none of them is known, and the compiler says so. There is
+ * one object a request. Only `transitions.ts` moves it on, and returns it
+ * under its new type; whoever holds it under an older one has a stale
+ * reference, with which it cannot be moved on.
  *
  * Invariant: what a call holds (a place on an endpoint, a request's place in
- * the gateway) is noted here, so that settling can give back exactly that.
+ * the gateway, sniff memory) is noted here, so that settling can give back
+ * exactly that.
  *
  * @module
  */
@@ -10,46 +17,114 @@ import type { KeyPlan } from "../core/key_plan.ts";
 import type { AffinityOutcome, Placed } from "../core/placement.ts";
 import type { Pool } from "../core/pool.ts";
 import type { Header } from "../core/request.ts";
+import type { UpstreamResponse } from "../upstream/client.ts";
 import type { ClientRequest } from "./client_request.ts";
+import type { Phase } from "./phase.ts";
 import type { Target } from "./routes.ts";
 import type { Sniffed } from "./sniff.ts";
 import type { Handshake } from "./websocket_handshake.ts";
 
-/** One request. */
-export interface Call {
+/** What becomes known of a call on its way. */
+interface Gained {
+  sniffed: Sniffed;
+  /** Where the model is served. */
+  pool: Pool;
+  /** The place that is reserved on an endpoint. */
+  placed: Placed;
+  /** That endpoint; while there is none, the last one. */
+  target: Target;
+  response: UpstreamResponse;
+}
+
+/** Whatever is always known in each phase; the rest may be. */
+interface KnownIn {
+  accept: never;
+  sniff: never;
+  key: "sniffed";
+  rank: "sniffed";
+  admit: "sniffed" | "pool";
+  attempt: "sniffed" | "pool" | "placed" | "target";
+  relay: "sniffed" | "pool" | "placed" | "target" | "response";
+  settle: never;
+}
+
+/** `Gained[Name]`, unless one of the phases does without it. */
+type Known<In extends Phase, Name extends keyof Gained> = [In] extends [
+  { [P in Phase]: Name extends KnownIn[P] ? P : never }[Phase],
+] ? Gained[Name]
+  : Gained[Name] | undefined;
+
+/** What a transition into each phase brings along. */
+export interface Gain extends Record<Phase, readonly unknown[]> {
+  accept: [];
+  sniff: [];
+  key: [sniffed: Sniffed];
+  rank: [];
+  admit: [pool: Pool];
+  attempt: [placed: Placed, target: Target];
+  relay: [response: UpstreamResponse];
+  settle: [];
+}
+
+/** Exists for the compiler alone: no other file can make up a call. */
+declare const IN: unique symbol;
+
+/** One request, in phase `In`. */
+export interface Call<In extends Phase = Phase> {
+  readonly [IN]: In;
+  readonly phase: In;
+  /** The place of that phase in `PHASES`. */
+  readonly phaseIndex: number;
+  /** When it entered that phase, in milliseconds since the Unix epoch. */
+  readonly sinceMs: number;
+  /** When it entered the first. */
+  readonly acceptedAtMs: number;
   readonly request: ClientRequest;
   /** The same in every attempt. */
   readonly id: string;
+  readonly sniffed: Known<In, "sniffed">;
+  readonly pool: Known<In, "pool">;
+  readonly placed: Known<In, "placed">;
+  readonly target: Known<In, "target">;
+  readonly response: Known<In, "response">;
+  /** Of the last attempt; `none` before the first. */
+  readonly outcome: AffinityOutcome;
+  /** Whether it has taken a request's place in the gateway. */
+  holdsRequest: boolean;
   /** Present when a WebSocket is asked for. */
   handshake: Handshake | undefined;
-  sniffed: Sniffed | undefined;
-  /** Where the model is served; known once admitted. */
-  pool: Pool | undefined;
-  /** What is reserved; `undefined` before admission and once settled. */
-  placed: Placed | undefined;
-  target: Target | undefined;
-  outcome: AffinityOutcome;
   attemptCount: number;
   /** Slots of endpoints that failed this call. */
   tried: number[] | undefined;
   isGone: boolean;
 }
 
-/** A call at its start. */
-export function newCall(request: ClientRequest, id: string): Call {
-  return {
+/** A call at its start; `transitions.ts` alone calls this. */
+export function newCall(
+  request: ClientRequest,
+  id: string,
+  nowMs: number,
+): Call<"accept"> {
+  const call: Omit<Call<"accept">, typeof IN> = {
+    phase: "accept",
+    phaseIndex: 0,
+    sinceMs: nowMs,
+    acceptedAtMs: nowMs,
     request,
     id,
-    handshake: undefined,
     sniffed: undefined,
     pool: undefined,
     placed: undefined,
     target: undefined,
+    response: undefined,
     outcome: "none",
+    holdsRequest: false,
+    handshake: undefined,
     attemptCount: 0,
     tried: undefined,
     isGone: false,
   };
+  return call as Call<"accept">;
 }
 
 /** The headers with the gateway's own: what happened, and why. */

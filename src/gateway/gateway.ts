@@ -1,6 +1,7 @@
 /**
  * The life of a request: accept, sniff, key, rank, admit, attempt, relay,
- * settle, one function a phase, in this order.
+ * settle, one function a phase, in this order. Each takes a call in its phase
+ * and returns it in the next one; `attempts.ts` has admit and attempt.
  *
  * Invariant: every request that was accepted is answered once and settles
  * once; what it reserved is given back whichever way it ends.
@@ -15,14 +16,16 @@ import { headerValue } from "../core/request.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
 import { checkHead } from "./accept.ts";
 import { type AttemptParts, Attempts, failureOf } from "./attempts.ts";
-import { type Call, newCall, signed } from "./call.ts";
+import { type Call, signed } from "./call.ts";
 import type { Answer, ClientRequest } from "./client_request.ts";
 import { asGatewayError, errorAnswer, errorEvent } from "./error_answer.ts";
 import { acceptableRequestId, answerHeaders } from "./headers.ts";
 import type { Inflate } from "./inflate.ts";
+import type { OpenPhase } from "./phase.ts";
 import { ProgressWatch } from "./progress.ts";
 import { RelayedBody, type RelayEnd } from "./relay.ts";
-import { type Sniffed, Sniffer, type SniffLimits } from "./sniff.ts";
+import { Sniffer, type SniffLimits } from "./sniff.ts";
+import { Transitions } from "./transitions.ts";
 import { Tunnels } from "./tunnels.ts";
 import { handshakeOf } from "./websocket_handshake.ts";
 
@@ -38,6 +41,7 @@ export interface GatewayParts extends AttemptParts {
 export class Gateway {
   readonly #parts: GatewayParts;
   readonly #sniffer: Sniffer;
+  readonly #transitions: Transitions;
   readonly #attempts: Attempts;
   readonly #progress: ProgressWatch;
   readonly #idPrefix: string;
@@ -47,9 +51,10 @@ export class Gateway {
   constructor(parts: GatewayParts) {
     this.#parts = parts;
     this.#idPrefix = requestIdPrefix(parts.outside.random);
-    this.#attempts = new Attempts(parts);
     const { clock, random } = parts.outside;
-    const { tunnels } = parts.traffic;
+    const { times, tunnels } = parts.traffic;
+    this.#transitions = new Transitions({ outside: parts.outside, times });
+    this.#attempts = new Attempts(parts, this.#transitions);
     this.#tunnels = new Tunnels({ clock, random, traffic: tunnels });
     this.#progress = new ProgressWatch(clock, parts.limits.progressMs);
     this.#sniffer = new Sniffer({ ...parts, progress: this.#progress });
@@ -57,22 +62,14 @@ export class Gateway {
 
   /** Answers a request; never rejects. */
   async handle(request: ClientRequest): Promise<Answer> {
-    const call = this.#accept(request);
-    if (!this.#parts.budget.takeRequest()) {
-      return this.#answerFailure(call, new GatewayError("gateway_full"));
-    }
+    const call = this.#begin(request);
     try {
-      checkHead(request.head);
-      call.handshake = handshakeOf(request.head, this.#parts.outside.random);
-      const { routes } = this.#parts;
-      this.#noteSniffed(
-        call,
-        await this.#sniffer.sniff(request, routes.needsModel),
-      );
-      const response = await this.#attempts.run(call);
-      return response.upgraded === undefined
-        ? this.#relay(call, response)
-        : this.#openTunnel(call, response, response.upgraded);
+      const sniffing = this.#accept(call);
+      const keyed = await this.#sniff(sniffing);
+      const ranking = this.#key(keyed);
+      const admitting = this.#rank(ranking);
+      const relaying = await this.#attempts.run(admitting);
+      return this.#relay(relaying);
     } catch (cause) {
       return this.#fail(call, asGatewayError(cause));
     }
@@ -89,11 +86,11 @@ export class Gateway {
     this.#tunnels.close();
   }
 
-  #accept(request: ClientRequest): Call {
+  #begin(request: ClientRequest): Call<"accept"> {
     this.#parts.traffic.received();
     const given = headerValue(request.head.headers, "x-request-id");
     const id = acceptableRequestId(given) ?? this.#newRequestId();
-    return newCall(request, id);
+    return this.#transitions.begin(request, id);
   }
 
   #newRequestId(): string {
@@ -101,18 +98,54 @@ export class Gateway {
     return this.#idPrefix + count.padStart(8, "0");
   }
 
-  /** The key phase is over: what the sniff phase found is known. */
-  #noteSniffed(call: Call, sniffed: Sniffed): void {
+  /** Accept: takes a request's place, and refuses what has two readings. */
+  #accept(call: Call<"accept">): Call<"sniff"> {
+    const { budget, outside } = this.#parts;
+    if (!budget.takeRequest()) throw new GatewayError("gateway_full");
+    call.holdsRequest = true;
+    const { head } = call.request;
+    checkHead(head);
+    call.handshake = handshakeOf(head, outside.random);
+    return this.#transitions.advance(call, "sniff");
+  }
+
+  /** Sniff: looks into the body as far as the key and the model need it. */
+  async #sniff(call: Call<"sniff">): Promise<Call<"key">> {
+    const { needsModel } = this.#parts.routes;
+    const sniffed = await this.#sniffer.sniff(call.request, needsModel);
+    return this.#transitions.advance(call, "key", sniffed);
+  }
+
+  /** Key: the best source has won; says which it was. */
+  #key(call: Call<"key">): Call<"rank"> {
     const { traffic } = this.#parts;
-    call.sniffed = sniffed;
+    const { sniffed } = call;
     traffic.keyed(sniffed.found?.sourceIndex ?? -1);
     if (sniffed.gaveUp) traffic.scannerGaveUp();
     if (sniffed.windowFull) traffic.sniffWindowFull();
+    return this.#transitions.advance(call, "rank");
   }
 
-  /** The answer as it goes to the client; settles at its end. */
-  #relay(call: Call, response: UpstreamResponse): Answer {
+  /** Rank: finds the pool; the order within is drawn as far as it is asked. */
+  #rank(call: Call<"rank">): Call<"admit"> {
+    const pool = this.#parts.routes.poolFor(call.sniffed.model);
+    if (pool === undefined) {
+      throw new GatewayError("model_unknown", { param: "model" });
+    }
+    return this.#transitions.advance(call, "admit", pool);
+  }
+
+  /** Relay: the answer on its way to the client, at whose end it settles. */
+  #relay(call: Call<"relay">): Answer {
+    const { upgraded } = call.response;
+    return upgraded === undefined
+      ? this.#relayBody(call)
+      : this.#relayTunnel(call, upgraded);
+  }
+
+  #relayBody(call: Call<"relay">): Answer {
     const { plan, traffic } = this.#parts;
+    const { response } = call;
     const { status, body } = response;
     const isStreamed = body !== undefined && !(body instanceof Uint8Array);
     // The length of a body that is here is known to whoever writes it.
@@ -124,76 +157,89 @@ export class Gateway {
     if (isEvents) headers.push(["x-accel-buffering", "no"]);
     const answer = { status, headers: signed(call, headers, plan) };
     if (!isStreamed) {
+      traffic.times.firstByte(call.sinceMs - call.acceptedAtMs);
       traffic.relayed(body?.length ?? 0);
-      this.#settle(call, { kind: "complete" }, status);
+      this.#endRelay(call, { kind: "complete" });
       return { ...answer, body };
     }
+    let hasBytes = false;
     const relayed = new RelayedBody(body, {
       errorEvent: isEvents
         ? (error) => errorEvent(error, call.request.head.target, call.id)
         : undefined,
       asError: (cause) => failureOf(call, cause),
-      drainsWhenGone: call.target?.finishes ?? false,
-      onBytes: (byteCount) => traffic.relayed(byteCount),
-      onEnd: (end) => this.#settle(call, end, status),
+      drainsWhenGone: call.target.finishes,
+      onBytes: (byteCount) => {
+        if (!hasBytes) this.#noteFirstByte(call);
+        hasBytes = true;
+        traffic.relayed(byteCount);
+      },
+      onEnd: (end) => this.#endRelay(call, end),
     });
     return { ...answer, body: relayed };
   }
 
-  /** The answer that the listener turns into a socket; settles at its end. */
-  #openTunnel(call: Call, response: UpstreamResponse, socket: Socket): Answer {
-    const { outside, plan } = this.#parts;
-    const { status } = response;
+  /** The answer that the listener turns into a socket. */
+  #relayTunnel(call: Call<"relay">, socket: Socket): Answer {
+    const { outside, plan, traffic } = this.#parts;
+    const { status, headers } = call.response;
+    traffic.times.firstByte(call.sinceMs - call.acceptedAtMs);
     const tunnel = this.#tunnels.open(socket, {
-      protocol: headerValue(response.headers, "sec-websocket-protocol"),
+      protocol: headerValue(headers, "sec-websocket-protocol"),
       onEnd: (end, cause) => {
         outside.log("debug", "tunnel.closed", { request_id: call.id, cause });
-        this.#settle(call, end, status);
+        this.#endRelay(call, end);
       },
     });
-    const headers = call.handshake?.answerHeaders(response.headers) ?? [];
+    const own = call.handshake?.answerHeaders(headers) ?? [];
     return {
       status,
-      headers: signed(call, headers, plan),
+      headers: signed(call, own, plan),
       body: undefined,
       tunnel,
     };
   }
 
-  /** Gives back what the call reserved and records how it ended. */
-  #settle(call: Call, end: RelayEnd, status: number): void {
-    const { traffic } = this.#parts;
+  /** The first byte of a body that streams. */
+  #noteFirstByte(call: Call<"relay">): void {
+    const { outside, traffic } = this.#parts;
+    traffic.times.firstByte(outside.clock.nowMs() - call.acceptedAtMs);
+  }
+
+  #endRelay(call: Call<"relay">, end: RelayEnd): void {
     if (end.kind === "broken") this.#attempts.noteFailure(call, end.error);
+    this.#settle(call, end);
+  }
+
+  /** What failed before there was an answer to relay. */
+  #fail(call: Call<OpenPhase>, error: GatewayError): Answer {
+    this.#settle(call, { kind: "broken", error });
+    const answer = errorAnswer(error, call.request.head.target, call.id);
+    const headers = signed(call, answer.headers, this.#parts.plan);
+    return { ...answer, headers };
+  }
+
+  /** Settle: gives back what the call holds and records how it ended. */
+  #settle(open: Call<OpenPhase>, end: RelayEnd): void {
+    const { traffic } = this.#parts;
+    const call = this.#transitions.advance(open, "settle");
     this.#giveBack(call);
-    if (end.kind === "complete") traffic.answered(status);
+    if (end.kind === "complete") traffic.answered(call.response?.status ?? 0);
     else if (end.kind === "client_gone") traffic.failed("client_gone");
     else {
       traffic.failed(end.error.code);
       this.#logFailure(call, end.error);
     }
+    this.#transitions.end(call);
   }
 
-  #fail(call: Call, error: GatewayError): Answer {
-    this.#giveBack(call);
-    return this.#answerFailure(call, error);
-  }
-
-  #giveBack(call: Call): void {
-    const { budget, outside, placement } = this.#parts;
+  #giveBack(call: Call<"settle">): void {
+    const { budget, placement } = this.#parts;
     if (call.placed !== undefined) {
-      placement.settle(call.placed, outside.clock.nowMs());
-      call.placed = undefined;
+      placement.settle(call.placed, call.sinceMs);
     }
     call.sniffed?.release();
-    budget.giveRequest();
-  }
-
-  #answerFailure(call: Call, error: GatewayError): Answer {
-    const { plan, traffic } = this.#parts;
-    traffic.failed(error.code);
-    this.#logFailure(call, error);
-    const answer = errorAnswer(error, call.request.head.target, call.id);
-    return { ...answer, headers: signed(call, answer.headers, plan) };
+    if (call.holdsRequest) budget.giveRequest();
   }
 
   #logFailure(call: Call, error: GatewayError): void {

@@ -9,6 +9,7 @@
 import { type CounterFamily, CounterLayout } from "../core/counters.ts";
 import { ERROR_TABLE, type ErrorCode } from "../core/error.ts";
 import type { AffinityOutcome } from "../core/placement.ts";
+import { PhaseTimes, TIME_FAMILIES } from "./phase_times.ts";
 import { TUNNEL_FAMILIES, TunnelTraffic } from "./tunnel_traffic.ts";
 
 /** Affinity outcomes in the order of their cells. */
@@ -24,7 +25,7 @@ const AFFINITY_OUTCOMES = [
 const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 
 /**
- * The families counted, given the names of the configured sources.
+ * The families counted and measured, given the names of the configured sources.
  *
  * Outcomes are the status class of an engine's answer that reached the client
  * whole, or the gateway's error code.
@@ -83,12 +84,13 @@ export function trafficLayout(sourceNames: readonly string[]): CounterLayout {
     },
     ...TUNNEL_FAMILIES,
   ];
-  return new CounterLayout(families);
+  return new CounterLayout(families, TIME_FAMILIES);
 }
 
 /** One worker's view of the counters, by cell. */
 export class Traffic {
   readonly tunnels: TunnelTraffic;
+  readonly times: PhaseTimes;
   readonly #row: Float64Array;
   readonly #outcome: number;
   readonly #affinity: number;
@@ -104,6 +106,7 @@ export class Traffic {
     this.#layout = layout;
     this.#row = row;
     this.tunnels = new TunnelTraffic(layout, row);
+    this.times = new PhaseTimes(layout, row);
     this.#outcome = layout.offset("tryst_requests_total");
     this.#affinity = layout.offset("tryst_affinity_total");
     this.#source = layout.offset("tryst_session_key_source_total");

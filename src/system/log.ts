@@ -20,7 +20,7 @@ export function lineLog(
   nowMs: () => number,
 ): Log {
   const threshold = ORDER.indexOf(least);
-  return (level, event, fields = {}) => {
+  const log: Log = (level, event, fields = {}) => {
     if (ORDER.indexOf(level) < threshold) return;
     const time = new Date(nowMs()).toISOString();
     let line = `${time} ${level.toUpperCase().padEnd(5)} ${event}`;
@@ -29,6 +29,7 @@ export function lineLog(
     }
     write(`${line}\n`);
   };
+  return Object.assign(log, { takesDebug: least === "debug" });
 }
 
 const encoder = new TextEncoder();

@@ -18,3 +18,13 @@ test("lineLog() writes one line an event, whatever the values hold", () => {
     '1970-01-01T00:00:00.000Z ERROR x value="a\\n1970 INFO forged" blank="a b"\n',
   ]);
 });
+
+test("lineLog() says whether it takes debug events", () => {
+  for (const least of ["debug", "info", "warn", "error"] as const) {
+    const lines: string[] = [];
+    const log = lineLog(least, (line) => lines.push(line), () => 0);
+    log("debug", "request.phase");
+    assertEquals(log.takesDebug, least === "debug", least);
+    assertEquals(lines.length, least === "debug" ? 1 : 0, least);
+  }
+});

@@ -3,8 +3,9 @@
  *
  * Invariant: when the body of `withWorld` has run, however it ended, every
  * socket and timer of the world is closed, and everything that requests held
- * has been given back; a test that leaves something in flight, or a request
- * that was not counted exactly once, fails here.
+ * has been given back; a test that leaves something in flight, a request that
+ * was not counted exactly once, or one that went a way through the phases that
+ * there is not, fails here.
  *
  * @module
  */
@@ -19,7 +20,8 @@ import { type InProcess, startInProcess } from "../../src/wiring/in_process.ts";
 import { LOAD_NAMES } from "../../src/cli/load_names.ts";
 import type { Config } from "../../src/config/config.ts";
 import { complaintsText, parseConfig } from "../../src/config/parse.ts";
-import type { LogFields } from "../../src/core/outside.ts";
+import type { Log, LogFields } from "../../src/core/outside.ts";
+import { assertLegalTrails } from "./phase_trail.ts";
 
 /** How a gateway is set up besides its addresses. */
 export interface GatewayOptions {
@@ -44,8 +46,10 @@ export interface GatewayWorld {
   readonly url: string;
   readonly port: number;
   readonly gateway: InProcess;
-  /** Log events so far. */
+  /** Log events so far, without those of phases. */
   readonly events: readonly { event: string; fields: LogFields }[];
+  /** The log's events of phases so far. */
+  readonly phases: readonly LogFields[];
   /** The value of one series of the metrics page, 0 if it is not there. */
   metric(series: string): Promise<number>;
   /** Resolves once nothing is in flight; fails when it takes seconds. */
@@ -98,9 +102,14 @@ export async function withGateway(
   body: (world: GatewayWorld) => Promise<void>,
 ): Promise<void> {
   const events: { event: string; fields: LogFields }[] = [];
+  const phases: LogFields[] = [];
+  const log: Log = (_level, event, fields = {}) => {
+    if (event === "request.phase") phases.push(fields);
+    else events.push({ event, fields });
+  };
   const gateway = startInProcess(
     configOf(options, servers),
-    (_level, event, fields = {}) => events.push({ event, fields }),
+    Object.assign(log, { takesDebug: true }),
   );
   try {
     await gateway.ready(options.readyCount ?? servers.length);
@@ -109,10 +118,12 @@ export async function withGateway(
       port: Number(new URL(gateway.url).port),
       gateway,
       events,
+      phases,
       metric: (series) => metricOf(gateway, series),
       idle: () => untilIdle(gateway),
     });
     await untilIdle(gateway);
+    assertLegalTrails(phases);
   } finally {
     await gateway.stop();
   }
