@@ -20,6 +20,7 @@
 import type { KeyHash } from "./hash.ts";
 import { endHeld, enter, giveBack } from "./session_hold.ts";
 import { disown, startAnew, tagOf } from "./session_owner.ts";
+import { firstOfBucket } from "./session_place.ts";
 import { FIELD, fieldsOf, LAYOUT } from "./session_record.ts";
 
 /**
@@ -48,7 +49,7 @@ export function takeRecord(
 ): number {
   const a = key.a | 0 || ZERO_LANE;
   const b = key.b | 0 || ZERO_LANE;
-  const first = firstOfBucket(words, a);
+  const first = firstOfBucket(words, { a, b });
   for (let spins = 0; spins < SPINS_MAX; spins++) {
     const lane = search(words, first, a, b);
     if (lane >= 0) {
@@ -70,8 +71,9 @@ export function takeRecord(
 /** The published record of `key`, or -1, without taking hold of it. */
 export function findRecord(words: Int32Array, key: KeyHash): number {
   const a = key.a | 0 || ZERO_LANE;
-  const first = firstOfBucket(words, a);
-  const lane = search(words, first, a, key.b | 0 || ZERO_LANE);
+  const b = key.b | 0 || ZERO_LANE;
+  const first = firstOfBucket(words, { a, b });
+  const lane = search(words, first, a, b);
   return lane < 0 ? -1 : first + lane;
 }
 
@@ -96,13 +98,6 @@ export function endKey(words: Int32Array, key: KeyHash): boolean {
     }
   }
   return false;
-}
-
-/** The first record of the bucket that a hash belongs to. */
-function firstOfBucket(words: Int32Array, a: number): number {
-  const buckets = Atomics.load(words, LAYOUT.buckets);
-  // The high bits of a product with 2^32 as one: any number of buckets will do.
-  return Math.floor((a >>> 0) / 0x100000000 * buckets) * LAYOUT.bucketRecords;
 }
 
 /** The lane of a published key, `CONTESTED` when only claimed, or `ABSENT`. */

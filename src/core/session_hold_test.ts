@@ -219,6 +219,7 @@ test("a record left on its way out is counted off by whoever owns it next", () =
       "a call that comes too late": (table, record) => {
         const words = new Int32Array(table.buffer);
         assertEquals(enter(words, record, KEY, 0), false);
+        assertEquals(table.gauges().occupied, 0);
         table.unpin(table.pin({ a: 7, b: 7 }, 0), 0);
       },
       "a clearing": (table) => {

@@ -35,6 +35,9 @@ export const LAYOUT = {
   idleTtlTicks: 1,
   /** A 64-bit float: the word must be even. */
   epochMs: 2,
+  /** What buckets are drawn with: `session_place.ts`. */
+  secretLow: 4,
+  secretHigh: 5,
   /** Header words that count. */
   occupied: 16,
   evictions: 17,

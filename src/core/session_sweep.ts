@@ -82,6 +82,7 @@ export function sweepSessions(
 ): SweepReport {
   const { words, capacity, epochMs } = table;
   const now = Math.floor((range.nowMs - epochMs) / LAYOUT.tickMs) | 0;
+  const ttl = Atomics.load(words, LAYOUT.idleTtlTicks);
   const end = Math.min(capacity, range.from + range.count);
   const view = newView();
   let expired = 0;
@@ -94,7 +95,7 @@ export function sweepSessions(
     } else if (Atomics.load(words, tagOf(record)) === 0) {
       // Free, as most records of most tables are, or ended.
       continue;
-    } else if (pins === 0 && freeExpired(words, record, now)) {
+    } else if (pins === 0 && freeExpired(words, record, now - ttl)) {
       expired++;
     } else if (readView(words, record, view)) {
       view.lastUseMs = epochMs +
@@ -152,18 +153,22 @@ function repairClaim(words: Int32Array, record: number, now: number): boolean {
   return true;
 }
 
-/** Frees an idle record that is past its time; false when it is not. */
-function freeExpired(words: Int32Array, record: number, now: number): boolean {
+/**
+ * Frees an idle record that was last used at the tick `expired` or before;
+ * false when it was not.
+ */
+function freeExpired(
+  words: Int32Array,
+  record: number,
+  expired: number,
+): boolean {
   const at = fieldsOf(record);
-  const aAt = tagOf(record);
-  const ttl = Atomics.load(words, LAYOUT.idleTtlTicks);
-  if (Atomics.load(words, aAt) === 0) return false;
-  if (now - Atomics.load(words, at + FIELD.lastUse) < ttl) return false;
+  if (Atomics.load(words, at + FIELD.lastUse) > expired) return false;
   if (Atomics.compareExchange(words, at + FIELD.pins, 0, -1) !== 0) {
     return false;
   }
-  const isExpired = Atomics.load(words, aAt) !== 0 &&
-    now - Atomics.load(words, at + FIELD.lastUse) >= ttl;
+  const isExpired = Atomics.load(words, tagOf(record)) !== 0 &&
+    Atomics.load(words, at + FIELD.lastUse) <= expired;
   if (isExpired) freeRecord(words, record);
   else disown(words, record);
   return isExpired;

@@ -1,8 +1,8 @@
 /**
  * The sessions of all worker threads, in one SharedArrayBuffer, without locks.
  *
- * The table is set-associative: a key's hash names a bucket of 8 records and
- * the session is in one of them or nowhere. Nothing is ever moved, so there
+ * The table is set-associative: a key's hash names a bucket of 8 records
+ * (`session_place.ts`) and the session is in one of them or nowhere. Nothing is ever moved, so there
  * is no resize, no tombstone and no pause, and memory is fixed at the start.
  *
  * A bucket may overflow before the table is full: of all sessions 0.01 % are
@@ -30,6 +30,7 @@ import type { KeyHash } from "./hash.ts";
 import { confirmBinding, countFailure } from "./session_binding.ts";
 import { endKey, findRecord, takeRecord } from "./session_claim.ts";
 import { endHeld, giveBack } from "./session_hold.ts";
+import type { PlaceSecret } from "./session_place.ts";
 import { FIELD, fieldsOf, LAYOUT } from "./session_record.ts";
 import { addService, type CallService } from "./session_service.ts";
 import {
@@ -52,6 +53,8 @@ export interface SessionTableOptions {
   readonly idleTtlMs: number;
   /** Where ticks count from: no later than any `nowMs` given afterwards. */
   readonly epochMs: number;
+  /** Where clients choose keys; without it every run has the same places. */
+  readonly secret?: PlaceSecret;
 }
 
 /** What the header counts, since the table was made. */
@@ -94,7 +97,7 @@ export class SessionTable {
 
   /** @throws {RangeError} when the capacity is not between 1 and 2^24. */
   static create(options: SessionTableOptions): SessionTable {
-    const { capacity, idleTtlMs, epochMs } = options;
+    const { capacity, idleTtlMs, epochMs, secret } = options;
     if (!(capacity >= 1 && capacity <= CAPACITY_MAX)) {
       throw new RangeError(
         `Cannot make a session table as capacity must be 1 to ${CAPACITY_MAX}: current value is ${capacity}`,
@@ -102,8 +105,10 @@ export class SessionTable {
     }
     const buffer = new SharedArrayBuffer(SessionTable.bytesFor(capacity));
     new Float64Array(buffer)[LAYOUT.epochMs / 2] = epochMs;
-    const buckets = Math.ceil(capacity / LAYOUT.bucketRecords);
-    Atomics.store(new Int32Array(buffer), LAYOUT.buckets, buckets);
+    const words = new Int32Array(buffer);
+    words[LAYOUT.buckets] = Math.ceil(capacity / LAYOUT.bucketRecords);
+    words[LAYOUT.secretLow] = secret?.low ?? 0;
+    words[LAYOUT.secretHigh] = secret?.high ?? 0;
     const table = new SessionTable(buffer);
     table.setIdleTtl(idleTtlMs);
     return table;

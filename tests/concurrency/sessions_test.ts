@@ -10,10 +10,9 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import type { KeyHash } from "../../src/core/hash.ts";
-import { tagOf } from "../../src/core/session_owner.ts";
-import { FIELD, fieldsOf, LAYOUT } from "../../src/core/session_record.ts";
 import { SessionTable } from "../../src/core/session_table.ts";
 import { test } from "../leakproof.ts";
+import { assertAtRest } from "./at_rest.ts";
 import type { EndReport, EndTask } from "./end_worker.ts";
 import type { ServiceReport, ServiceTask } from "./service_worker.ts";
 import { runThreads } from "./threads.ts";
@@ -31,21 +30,6 @@ function newTable(buckets: number): SessionTable {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
-}
-
-/** Looks at every record when all threads are done. */
-function assertAtRest(table: SessionTable): void {
-  const words = new Int32Array(table.buffer);
-  const keys: string[] = [];
-  for (let record = 0; record < table.capacity; record++) {
-    assertEquals(words[fieldsOf(record) + FIELD.pins], 0, "a hold is left");
-    const a = words[tagOf(record)] ?? 0;
-    const b = words[tagOf(record) + LAYOUT.bucketRecords] ?? 0;
-    assertEquals(a !== 0, b !== 0, "a record is neither free nor idle");
-    if (a !== 0) keys.push(`${a},${b}`);
-  }
-  assertEquals(new Set(keys).size, keys.length, "a key has two records");
-  assertEquals(table.gauges().occupied, keys.length);
 }
 
 for (const threads of [2, 4]) {
