@@ -20,7 +20,8 @@ import type { SessionTable } from "./session_table.ts";
  * - `new`: the session had no binding.
  * - `hit`: the bound endpoint takes it.
  * - `moved`: the bound endpoint is not eligible; another will be bound.
- * - `spilled`: another endpoint takes it this once, the binding stays.
+ * - `spilled`: another endpoint takes it this once, the binding stays: the
+ *   bound one is full, or has not been seen since the gateway started.
  */
 export type AffinityOutcome = "none" | "new" | "hit" | "moved" | "spilled";
 
@@ -43,6 +44,12 @@ export interface EndpointChoiceDeps {
   readonly fallback: RoutingPolicy;
   /** How far above its share a new binding may load an endpoint; 1 and up. */
   readonly imbalance: number;
+  /**
+   * Until when a session stays bound to an endpoint that is still `probing`,
+   * as nobody knows yet whether it is well; in milliseconds, `undefined` for
+   * not at all.
+   */
+  readonly unseenUntilMs?: number;
 }
 
 /** Chooses endpoints for one thread. */
@@ -73,6 +80,12 @@ export class EndpointChoice {
       const index = this.#takeOr(request, bound);
       const outcome = index === bound ? "hit" : "spilled";
       return index < 0 ? undefined : { index, outcome, formerBinding };
+    }
+    if (this.#isUnseen(request, bound)) {
+      const index = this.#takeRanked(request, false);
+      return index < 0
+        ? undefined
+        : { index, outcome: "spilled", formerBinding };
     }
     return this.#chooseUnbound(request, record, formerBinding);
   }
@@ -105,7 +118,9 @@ export class EndpointChoice {
     const { pool } = request;
     const formerBinding = sessions.binding(record);
     const bound = pool.indexOf(formerBinding);
-    if (bound >= 0 && pool.isEligible(bound)) {
+    if (
+      bound >= 0 && pool.isEligible(bound) || this.#isUnseen(request, bound)
+    ) {
       const outcome = index === bound ? "hit" : "spilled";
       return { index, outcome, formerBinding };
     }
@@ -117,6 +132,13 @@ export class EndpointChoice {
     const isAlone = pool.indexOf(word) === index;
     const outcome = formerBinding === 0 ? "new" : "moved";
     return { index, outcome: isAlone ? outcome : "spilled", formerBinding };
+  }
+
+  /** Whether a binding is to outlast that its endpoint takes no work yet. */
+  #isUnseen({ nowMs, pool }: PlaceRequest, bound: number): boolean {
+    const { endpoints, unseenUntilMs = 0 } = this.#deps;
+    return bound >= 0 && nowMs < unseenUntilMs &&
+      endpoints.state(pool.slot(bound)) === "probing";
   }
 
   /** Places a call of a session that has no binding to an eligible endpoint. */
