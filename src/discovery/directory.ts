@@ -9,11 +9,17 @@
  *
  * @module
  */
+import { packBinding } from "../core/binding.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
 import { type EndpointSlot, EndpointSlots } from "../core/endpoint_slots.ts";
 import type { EndpointTable } from "../core/endpoint_table.ts";
 import type { Log } from "../core/outside.ts";
-import { buildPools } from "../core/pool_plan.ts";
+import {
+  formerPlanOf,
+  modelsByEndpoint,
+  type PlanMemory,
+} from "../core/plan_memory.ts";
+import { buildPools, type FormerPlan } from "../core/pool_plan.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 
 /** What a directory is made of. */
@@ -32,6 +38,8 @@ export class Directory {
   #specs: readonly EndpointSpec[] = [];
   #assigned: ReadonlyMap<string, EndpointSlot> = new Map();
   #routes: RoutesData;
+  /** The plan that the next one inherits from, if not the current one. */
+  #former: FormerPlan | undefined;
 
   constructor(parts: DirectoryParts) {
     this.#parts = parts;
@@ -46,6 +54,18 @@ export class Directory {
 
   get endpoints(): readonly EndpointSpec[] {
     return this.#specs;
+  }
+
+  /**
+   * Takes over what a former gateway knew, before the first list: pools keep
+   * their bindings, and endpoints count as listing the models that they did
+   * until they are asked.
+   */
+  remember(memory: PlanMemory): void {
+    this.#former = formerPlanOf(memory);
+    for (const [id, models] of modelsByEndpoint(memory)) {
+      this.#models.set(id, models);
+    }
   }
 
   /** Takes a whole list of endpoints. */
@@ -79,6 +99,14 @@ export class Directory {
     return this.#slotOf(id).slot;
   }
 
+  /** The binding word that names an endpoint; 0 when it is not listed. */
+  bindingOf(id: string): number {
+    const assigned = this.#assigned.get(id);
+    return assigned === undefined
+      ? 0
+      : packBinding(assigned.slot, assigned.generation);
+  }
+
   #slotOf(id: string): EndpointSlot {
     const assigned = this.#assigned.get(id);
     if (assigned === undefined) {
@@ -95,7 +123,8 @@ export class Directory {
       const models = this.#models.get(spec.id);
       return { id: spec.id, weight: spec.weight, slot, generation, models };
     });
-    const plan = buildPools(planned, this.#routes.plan);
+    const plan = buildPools(planned, this.#former ?? this.#routes.plan);
+    this.#former = undefined;
     this.#routes = { plan, endpoints };
     this.#parts.publish(this.#routes);
   }
