@@ -4,9 +4,8 @@
  * Each session goes through the table's own claim, so the table may be in use:
  * a session that has come back before its record is reached keeps what it has.
  * Where a bucket is full its longest idle session gives way, as for any new
- * one. A table of the same capacity has the same buckets and does not get
- * there; for any other, records are put back oldest first, so that the
- * youngest stay.
+ * one. Buckets are others in each process (`session_place.ts`), so records are
+ * put back oldest first, and the youngest stay.
  *
  * The time since the snapshot counts as idle time. A snapshot from the future
  * was taken before the machine's clock was set back: nobody knows how far, so
@@ -57,7 +56,7 @@ export class SessionRestore {
   readonly #words: Int32Array;
   /** Binding words by endpoint of the head. */
   readonly #bindings: readonly number[];
-  readonly #order: Uint32Array | undefined;
+  readonly #order: Uint32Array;
   readonly #elapsedMs: number;
   readonly #record = new SessionRecord();
   readonly #counts = { restored: 0, expired: 0, unlisted: 0, passedBy: 0 };
@@ -65,14 +64,12 @@ export class SessionRestore {
 
   constructor(parts: RestoreParts) {
     const { bindingOf, nowMs, sessions, snapshot } = parts;
-    const { capacity, plan, writtenAtMs } = snapshot.head;
+    const { plan, writtenAtMs } = snapshot.head;
     this.#parts = parts;
     this.#words = new Int32Array(sessions.buffer);
     this.#bindings = plan.endpoints.map(bindingOf);
     this.#elapsedMs = Math.max(0, nowMs - writtenAtMs);
-    this.#order = capacity === sessions.capacity
-      ? undefined
-      : oldestFirst(snapshot);
+    this.#order = oldestFirst(snapshot);
   }
 
   /** Restores some more; false when there are none left. */
@@ -80,7 +77,7 @@ export class SessionRestore {
     const { snapshot } = this.#parts;
     const end = Math.min(snapshot.count, this.#next + STEP_RECORDS);
     for (; this.#next < end; this.#next++) {
-      snapshot.read(this.#order?.[this.#next] ?? this.#next, this.#record);
+      snapshot.read(this.#order[this.#next] ?? 0, this.#record);
       this.#counts[this.#put(this.#record)]++;
     }
     return end < snapshot.count;

@@ -12,6 +12,7 @@ import type { CounterLayout } from "../core/counters.ts";
 import { Counters } from "../core/counters.ts";
 import { EndpointTable } from "../core/endpoint_table.ts";
 import { Ledger } from "../core/ledger.ts";
+import type { PlaceSecret } from "../core/session_place.ts";
 import { SessionTable } from "../core/session_table.ts";
 import { trafficLayout } from "../gateway/traffic.ts";
 import { keyPlanOf } from "./configured_keys.ts";
@@ -37,13 +38,19 @@ export interface SharedState {
 /** Allocates everything; `epochMs` is the time of start. */
 export function createSharedState(
   config: Config,
-  options: { readonly workerCount: number; readonly epochMs: number },
+  options: {
+    readonly workerCount: number;
+    readonly epochMs: number;
+    /** Nobody outside of the process may know it. */
+    readonly secret: PlaceSecret;
+  },
 ): SharedState {
-  const { workerCount, epochMs } = options;
+  const { workerCount, epochMs, secret } = options;
   const sessions = SessionTable.create({
     capacity: config.session.capacity,
     idleTtlMs: config.session.idleTtlMs,
     epochMs,
+    secret,
   });
   const layout = layoutOf(config);
   const counters = new SharedArrayBuffer(

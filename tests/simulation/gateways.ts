@@ -70,6 +70,8 @@ export class GatewayGroup {
     this.#state = createSharedState(config, {
       workerCount: outsides.length,
       epochMs: outside.clock.nowMs(),
+      // The same in each run, as everything else of a simulation.
+      secret: { low: 0, high: 0 },
     });
     this.#budget = budgetOf(config, this.#state.buffers, 0);
     this.#directory = new Directory({
