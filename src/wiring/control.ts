@@ -15,6 +15,7 @@ import type { EndpointSpec } from "../core/endpoint.ts";
 import { ENDPOINTS_MAX } from "../core/endpoint_table.ts";
 import { Ledger } from "../core/ledger.ts";
 import type { Outside } from "../core/outside.ts";
+import type { PlanMemory } from "../core/plan_memory.ts";
 import { Directory } from "../discovery/directory.ts";
 import { HealthBook } from "../discovery/health_book.ts";
 import { ModelWatch } from "../discovery/model_watch.ts";
@@ -75,7 +76,8 @@ export class Control {
     this.#parts = parts;
     this.state = createSharedState(config, {
       workerCount,
-      epochMs: outside.clock.nowMs(),
+      // Restored sessions were last used before the start.
+      epochMs: outside.clock.nowMs() - config.session.idleTtlMs,
       secret: drawPlaceSecret(),
     });
     this.directory = new Directory({
@@ -111,8 +113,13 @@ export class Control {
     });
   }
 
-  /** Takes the configured endpoints and starts to look at them. */
-  start(): void {
+  /**
+   * Takes the configured endpoints and starts to look at them.
+   *
+   * @param memory What a former gateway knew of them.
+   */
+  start(memory?: PlanMemory): void {
+    if (memory !== undefined) this.directory.remember(memory);
     this.replace(this.#parts.config.endpoints);
     this.#sweep();
     this.#tick();
@@ -181,6 +188,15 @@ export class Control {
         probes: record?.probes ?? new Map(),
       };
     });
+  }
+
+  /** Unlike before once a request has begun or ended. */
+  sessionChanges(): string {
+    const { buffers, counters, sessions } = this.state;
+    const received = counters.layout.offset("tryst_requests_received_total");
+    const open = budgetOf(this.#parts.config, buffers, 0).held().requests;
+    const { occupied } = sessions.gauges();
+    return [counters.sum(received), open, occupied].join();
   }
 
   /** How many endpoints take work, of how many. */
