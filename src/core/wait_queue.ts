@@ -23,6 +23,7 @@
  */
 import { ENDPOINTS_MAX, type EndpointTable } from "./endpoint_table.ts";
 import { IndexedHeap } from "./indexed_heap.ts";
+import { takesWork } from "./place_keeper.ts";
 import type { QueueBoard } from "./queue_board.ts";
 import {
   type GiveUpReason,
@@ -254,15 +255,4 @@ export class WaitQueue {
       this.#serveSlot(pool.slot(index), nowMs);
     }
   }
-}
-
-/** Whether what is in flight on a slot is not too much, and it takes work. */
-function takesWork(
-  endpoints: EndpointTable,
-  slot: number,
-  nowMs: number,
-): boolean {
-  const limit = endpoints.limit(slot);
-  return endpoints.state(slot) === "ready" && !endpoints.isBusy(slot, nowMs) &&
-    (limit === 0 || endpoints.inFlight(slot) <= limit);
 }

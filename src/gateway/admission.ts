@@ -15,6 +15,7 @@
 import { GatewayError } from "../core/error.ts";
 import type { Outside } from "../core/outside.ts";
 import type {
+  Ending,
   Held,
   Placed,
   Placement,
@@ -101,6 +102,13 @@ export class Admission {
       throw new GatewayError(placed.code);
     }
     return this.#wait(call);
+  }
+
+  /** Gives back what a placed call holds, and learns from how it was served. */
+  settle(placed: Placed, nowMs: number, ending: Ending): void {
+    const { placement, scheduling } = this.#parts;
+    if (ending.isServed) scheduling.served?.(nowMs - placed.placedAtMs);
+    placement.settle(placed, nowMs, ending);
   }
 
   /** Takes the places that other workers have handed over. */

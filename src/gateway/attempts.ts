@@ -15,7 +15,7 @@
 import { GatewayError } from "../core/error.ts";
 import type { Outside } from "../core/outside.ts";
 import type { PassiveHealth } from "../core/passive_health.ts";
-import type { Placement } from "../core/placement.ts";
+import type { Placed, Placement } from "../core/placement.ts";
 import { headerValue } from "../core/request.ts";
 import { mayTryAgain } from "../core/retry.ts";
 import type { RetryBudget } from "../core/retry_budget.ts";
@@ -25,6 +25,7 @@ import {
   type UpstreamExchange,
   type UpstreamResponse,
 } from "../upstream/client.ts";
+import type { Admission } from "./admission.ts";
 import type { Call } from "./call.ts";
 import { upstreamHeaders } from "./headers.ts";
 import type { Routes } from "./routes.ts";
@@ -39,6 +40,7 @@ const STATUS_MAX = 599;
 export interface AttemptParts {
   readonly outside: Outside;
   readonly placement: Placement;
+  readonly admission: Admission;
   readonly routes: Routes;
   readonly upstream: UpstreamClient;
   readonly health: PassiveHealth;
@@ -65,7 +67,8 @@ export class Attempts {
    */
   async run(call: Call<"admit">): Promise<Call<"relay">> {
     this.#parts.retries.earn();
-    let attempting = this.#admit(call);
+    const admitted = this.#admit(call);
+    let attempting = admitted instanceof Promise ? await admitted : admitted;
     for (;;) {
       try {
         return await this.#attempt(attempting);
@@ -73,26 +76,53 @@ export class Attempts {
         const failure = failureOf(attempting, cause);
         this.noteFailure(attempting, failure);
         if (!this.#mayFailOver(attempting, cause, failure)) throw failure;
-        attempting = this.#failOver(attempting, failure);
+        attempting = await this.#failOver(attempting, failure);
       }
     }
   }
 
-  /** Admit: one synchronous decision that reserves a place on an endpoint. */
-  #admit(call: Call<"admit">): Call<"attempt"> {
-    const { placement, routes, traffic } = this.#parts;
-    const placed = placement.place({
-      key: call.sniffed.found?.hash,
-      pool: call.pool,
-      nowMs: call.sinceMs,
-      ...(call.tried === undefined ? {} : { tried: call.tried }),
+  /** Admit: a place on an endpoint, at once or when the call's turn comes. */
+  #admit(
+    call: Call<"admit">,
+  ): Call<"attempt"> | Promise<Call<"attempt">> {
+    const { admission, routes } = this.#parts;
+    const placed = admission.admit({
+      request: {
+        key: call.sniffed.found?.hash,
+        pool: call.pool,
+        nowMs: call.sinceMs,
+        ...(call.tried === undefined ? {} : { tried: call.tried }),
+      },
+      hints: call.hints,
+      poolNow: () => routes.poolFor(call.sniffed.model),
+      onGone: (callback) => call.request.onGone(callback),
     });
-    if (placed.kind === "refused") throw new GatewayError(placed.code);
+    // Most calls do not wait, and should not pay for a promise.
+    return placed instanceof Promise
+      ? this.#waited(call, placed)
+      : this.#admitted(call, placed);
+  }
+
+  async #waited(
+    call: Call<"admit">,
+    placing: Promise<Placed>,
+  ): Promise<Call<"attempt">> {
+    try {
+      return this.#admitted(call, await placing);
+    } catch (cause) {
+      call.queueMs += this.#parts.outside.clock.nowMs() - call.sinceMs;
+      throw cause;
+    }
+  }
+
+  #admitted(call: Call<"admit">, placed: Placed): Call<"attempt"> {
+    const { placement, routes, traffic } = this.#parts;
     const target = routes.target(placed.slot);
     if (target === undefined) {
-      placement.settle(placed, call.sinceMs);
+      placement.settle(placed, placed.placedAtMs);
       throw new Error(`Cannot find an endpoint in slot ${placed.slot}`);
     }
+    call.queueMs += placed.placedAtMs - call.sinceMs;
     traffic.attempted(placed.outcome);
     return this.#transitions.advance(call, "attempt", placed, target);
   }
@@ -184,15 +214,21 @@ export class Attempts {
    *
    * @throws {GatewayError} `failure` when nobody else can take it.
    */
-  #failOver(call: Call<"attempt">, failure: GatewayError): Call<"attempt"> {
+  async #failOver(
+    call: Call<"attempt">,
+    failure: GatewayError,
+  ): Promise<Call<"attempt">> {
     const { outside, placement } = this.#parts;
     const { placed, pool } = call;
     placement.settle(placed, outside.clock.nowMs());
     (call.tried ??= []).push(placed.slot);
     const admitting = this.#transitions.advance(call, "admit", pool);
     try {
-      return this.#admit(admitting);
-    } catch {
+      return await this.#admit(admitting);
+    } catch (cause) {
+      if (cause instanceof GatewayError && cause.code === "client_gone") {
+        throw cause;
+      }
       // The failure that there was is the answer.
       throw failure;
     }

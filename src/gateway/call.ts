@@ -19,6 +19,7 @@ import type { Pool } from "../core/pool.ts";
 import type { Header } from "../core/request.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
 import type { ClientRequest } from "./client_request.ts";
+import { type Hints, NO_HINTS } from "./hints.ts";
 import type { Phase } from "./phase.ts";
 import type { Target } from "./routes.ts";
 import type { Sniffed } from "./sniff.ts";
@@ -93,6 +94,10 @@ export interface Call<In extends Phase = Phase> {
   holdsRequest: boolean;
   /** Present when a WebSocket is asked for. */
   handshake: Handshake | undefined;
+  /** What its client says of it; known once it is accepted. */
+  hints: Hints;
+  /** How long it has waited for places, in milliseconds. */
+  queueMs: number;
   attemptCount: number;
   /** Slots of endpoints that failed this call. */
   tried: number[] | undefined;
@@ -120,6 +125,8 @@ export function newCall(
     outcome: "none",
     holdsRequest: false,
     handshake: undefined,
+    hints: NO_HINTS,
+    queueMs: 0,
     attemptCount: 0,
     tried: undefined,
     isGone: false,
@@ -143,6 +150,7 @@ export function signed(
     ["x-tryst-endpoint", call.target?.publicId ?? "none"],
     ["x-tryst-affinity", call.outcome],
     ["x-tryst-key-source", sourceName ?? "none"],
+    ["x-tryst-queue-ms", String(Math.round(call.queueMs))],
     ["x-tryst-attempts", String(call.attemptCount)],
   ];
 }

@@ -20,6 +20,7 @@ import { type Call, signed } from "./call.ts";
 import type { Answer, ClientRequest } from "./client_request.ts";
 import { asGatewayError, errorAnswer, errorEvent } from "./error_answer.ts";
 import { acceptableRequestId, answerHeaders } from "./headers.ts";
+import { readHints } from "./hints.ts";
 import type { Inflate } from "./inflate.ts";
 import type { OpenPhase } from "./phase.ts";
 import { ProgressWatch } from "./progress.ts";
@@ -80,8 +81,12 @@ export class Gateway {
     this.#tunnels.stop();
   }
 
-  /** Stops its timers and tunnels; other requests end by themselves. */
+  /**
+   * Stops its timers and tunnels, and answers what waits in its queue; other
+   * requests end by themselves.
+   */
   close(): void {
+    this.#parts.admission.close();
     this.#progress.close();
     this.#tunnels.close();
   }
@@ -105,6 +110,7 @@ export class Gateway {
     call.holdsRequest = true;
     const { head } = call.request;
     checkHead(head);
+    call.hints = readHints(head.headers);
     call.handshake = handshakeOf(head, outside.random);
     return this.#transitions.advance(call, "sniff");
   }
@@ -223,7 +229,7 @@ export class Gateway {
   #settle(open: Call<OpenPhase>, end: RelayEnd): void {
     const { traffic } = this.#parts;
     const call = this.#transitions.advance(open, "settle");
-    this.#giveBack(call);
+    this.#giveBack(call, end);
     if (end.kind === "complete") traffic.answered(call.response?.status ?? 0);
     else if (end.kind === "client_gone") traffic.failed("client_gone");
     else {
@@ -233,10 +239,13 @@ export class Gateway {
     this.#transitions.end(call);
   }
 
-  #giveBack(call: Call<"settle">): void {
-    const { budget, placement } = this.#parts;
+  #giveBack(call: Call<"settle">, end: RelayEnd): void {
+    const { admission, budget } = this.#parts;
     if (call.placed !== undefined) {
-      placement.settle(call.placed, call.sinceMs);
+      admission.settle(call.placed, call.sinceMs, {
+        isServed: end.kind === "complete" && isServed(call.response),
+        isFinal: call.hints.isFinal,
+      });
     }
     call.sniffed?.release();
     if (call.holdsRequest) budget.giveRequest();
@@ -253,6 +262,15 @@ export class Gateway {
       cause: isOurs ? cause?.stack : cause?.message,
     });
   }
+}
+
+/**
+ * Whether an engine has worked for a call. What it refused cost nothing, and a
+ * tunnel is open for as long as its client likes, at work or not.
+ */
+function isServed(response: UpstreamResponse | undefined): boolean {
+  return response !== undefined && response.upgraded === undefined &&
+    response.status < 400;
 }
 
 function isEventStream(response: UpstreamResponse): boolean {

@@ -21,7 +21,8 @@ export interface Hints {
   readonly isFinal: boolean;
 }
 
-const NO_HINTS: Hints = {
+/** The hints of a request that has none. */
+export const NO_HINTS: Hints = {
   priority: 0,
   expectedMs: undefined,
   isFinal: false,

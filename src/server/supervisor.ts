@@ -79,6 +79,12 @@ const LOOK_MS = 20;
  */
 const LAST_BYTES_MS = 1_000;
 
+/**
+ * What is about to be cut is told so 300 ms before: enough to write an error
+ * for each, and little beside any deadline.
+ */
+const FAREWELL_MS = 300;
+
 /** A seat and when it is filled again. */
 interface Post<Start, Routes> {
   readonly seat: Seat<Start, Routes>;
@@ -95,6 +101,7 @@ export class Supervisor<Start, Routes> {
   readonly #ended = Promise.withResolvers<number>();
   #port = 0;
   #isStopping = false;
+  #hasGivenUp = false;
   #cancelTick: () => void = () => {};
   #cancelLook: () => void = () => {};
   /** Workers replaced since the start. */
@@ -187,6 +194,10 @@ export class Supervisor<Start, Routes> {
     if (isOver || nowMs >= deadlineAtMs) {
       this.cut();
       return;
+    }
+    if (!this.#hasGivenUp && nowMs >= deadlineAtMs - FAREWELL_MS) {
+      this.#hasGivenUp = true;
+      for (const { seat } of this.#posts) seat.tell({ kind: "give_up" });
     }
     this.#cancelLook = clock.after(
       Math.min(LOOK_MS, deadlineAtMs - nowMs),

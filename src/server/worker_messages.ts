@@ -5,7 +5,8 @@
  * | --- | --- | --- |
  * | `start` | once, first | attaches to the shared memory and listens |
  * | `routes` | the list of endpoints or models has changed | replaces its own |
- * | `stop` | once, last | listens no more and finishes its requests |
+ * | `stop` | once | listens no more and finishes its requests |
+ * | `give_up` | once, last | answers whatever has not finished with an error |
  *
  * | From a worker | When | The main thread |
  * | --- | --- | --- |
@@ -42,7 +43,8 @@ export type WorkerCommand<Start, Routes> =
   }
   | { readonly kind: "routes"; readonly routes: Routes }
   /** The deadline is kept by the main thread, which can end threads. */
-  | { readonly kind: "stop" };
+  | { readonly kind: "stop" }
+  | { readonly kind: "give_up" };
 
 /** What a worker tells the main thread. */
 export type WorkerReport =

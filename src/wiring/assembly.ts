@@ -8,17 +8,23 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
+import { EndpointChoice } from "../core/endpoint_choice.ts";
 import { Ledger } from "../core/ledger.ts";
 import type { Outside } from "../core/outside.ts";
 import { PassiveHealth } from "../core/passive_health.ts";
 import { Placement } from "../core/placement.ts";
 import { Register } from "../core/plugin.ts";
+import type { QueueBoard } from "../core/queue_board.ts";
 import { RetryBudget } from "../core/retry_budget.ts";
+import type { SchedulingPolicy } from "../core/scheduling_policy.ts";
+import { WaitQueue } from "../core/wait_queue.ts";
+import { Admission, type QueueSettings } from "../gateway/admission.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { Inflate } from "../gateway/inflate.ts";
 import { Routes, type RoutesData } from "../gateway/routes.ts";
 import { Traffic } from "../gateway/traffic.ts";
 import * as policies from "../policies/mod.ts";
+import * as schedulingPolicies from "../scheduling/mod.ts";
 import { UpstreamClient } from "../upstream/client.ts";
 import { keyPlanOf } from "./configured_keys.ts";
 import {
@@ -26,6 +32,13 @@ import {
   budgetOf,
   type SharedBuffers,
 } from "./shared_state.ts";
+
+/**
+ * Milliseconds from the start for which a restored session stays bound to an
+ * endpoint that has not passed its first probe. An engine in a long step of a
+ * full batch answers no probe either; one that is silent for longer is lost.
+ */
+const UNSEEN_MS = 10_000;
 
 /** What tells one gateway from another. */
 export interface AssemblyParts {
@@ -41,6 +54,9 @@ export interface AssemblyParts {
 /** A gateway and what its owner needs of it. */
 export interface Assembly {
   readonly gateway: Gateway;
+  readonly admission: Admission;
+  /** What rings when another thread hands places over. */
+  readonly bell: ReturnType<QueueBoard["bell"]>;
   readonly placement: Placement;
   readonly routes: Routes;
   readonly upstream: UpstreamClient;
@@ -54,18 +70,38 @@ export function assembleGateway(parts: AssemblyParts): Assembly {
   const upstream = upstreamOf(config, outside);
   const register = new Register("routing policy", policies);
   const { random } = outside;
+  const queue = new WaitQueue({
+    board: state.board,
+    endpoints: state.endpoints,
+    worker: index,
+    callsMax: config.queue.max,
+  });
   const placement = new Placement({
     sessions: state.sessions,
-    endpoints: state.endpoints,
+    choice: new EndpointChoice({
+      sessions: state.sessions,
+      endpoints: state.endpoints,
+      policy: register.get(config.routing.policy).create({ random }),
+      fallback: register.get(config.session.fallback).create({ random }),
+      imbalance: config.routing.imbalance,
+      unseenUntilMs: outside.clock.nowMs() + UNSEEN_MS,
+    }),
     ledger: new Ledger(buffers.ledgers[index]),
-    policy: register.get(config.routing.policy).create({ random }),
-    fallback: register.get(config.session.fallback).create({ random }),
-    imbalance: config.routing.imbalance,
+    places: queue,
+  });
+  const admission = new Admission({
+    outside,
+    placement,
+    queue,
+    sessions: state.sessions,
+    scheduling: schedulingOf(config),
+    settings: queueSettingsOf(config),
   });
   const gateway = new Gateway({
     outside,
     plan: keyPlanOf(config),
     placement,
+    admission,
     routes,
     upstream,
     inflate,
@@ -80,7 +116,27 @@ export function assembleGateway(parts: AssemblyParts): Assembly {
     attemptsMax: config.attempts.max,
     traffic: new Traffic(state.counters.layout, state.counters.row(index)),
   });
-  return { gateway, placement, routes, upstream };
+  const bell = state.board.bell(index);
+  return { gateway, admission, bell, placement, routes, upstream };
+}
+
+function schedulingOf(config: Config): SchedulingPolicy {
+  return new Register("scheduling policy", schedulingPolicies)
+    .get(config.queue.policy).create();
+}
+
+/** The configuration says `none` where the queue wants a number. */
+function queueSettingsOf({ queue, routing, timeouts }: Config): QueueSettings {
+  return {
+    isOn: queue.max > 0,
+    sessionMax: queue.sessionMax,
+    boostRatio: queue.boostRatio,
+    overdueMs: queue.overdueMs ?? Infinity,
+    timeoutMs: timeouts.queueMs ?? Infinity,
+    patienceMs: routing.affinityPatienceMs,
+    priorityMin: queue.priorityMin,
+    priorityMax: queue.priorityMax,
+  };
 }
 
 function upstreamOf(config: Config, outside: Outside): UpstreamClient {

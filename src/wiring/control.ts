@@ -13,6 +13,7 @@ import type { Config } from "../config/config.ts";
 import { slotOfBinding } from "../core/binding.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
 import { ENDPOINTS_MAX } from "../core/endpoint_table.ts";
+import { PlaceKeeper } from "../core/place_keeper.ts";
 import { Ledger } from "../core/ledger.ts";
 import type { Outside } from "../core/outside.ts";
 import type { PlanMemory } from "../core/plan_memory.ts";
@@ -165,9 +166,11 @@ export class Control {
   /** Takes back what a dead worker's requests held. */
   workerDied(index: number): void {
     this.#deathCount += 1;
-    const { sessions, endpoints, buffers } = this.state;
+    const { board, endpoints, sessions, buffers } = this.state;
     const nowMs = this.#parts.outside.clock.nowMs();
-    new Ledger(buffers.ledgers[index]).reclaim(sessions, endpoints, nowMs);
+    const places = new PlaceKeeper(board, endpoints);
+    board.reclaim(index, (slot) => places.release(slot, nowMs));
+    new Ledger(buffers.ledgers[index]).reclaim(sessions, places, nowMs);
     budgetOf(this.#parts.config, buffers, index).reclaim();
   }
 

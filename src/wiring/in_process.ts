@@ -51,8 +51,11 @@ export function startInProcess(config: Config, log: Log): InProcess {
     outside,
     inflate,
   });
-  const { gateway, routes, upstream } = assembly;
-  control.onRoutes((data) => routes.replace(data));
+  const { admission, gateway, routes, upstream } = assembly;
+  control.onRoutes((data) => {
+    routes.replace(data);
+    admission.reroute();
+  });
   const listener = new Listener({
     hostname: config.listen.hostname,
     port: config.listen.port,

@@ -12,6 +12,7 @@ import type { CounterLayout } from "../core/counters.ts";
 import { Counters } from "../core/counters.ts";
 import { EndpointTable } from "../core/endpoint_table.ts";
 import { Ledger } from "../core/ledger.ts";
+import { QueueBoard } from "../core/queue_board.ts";
 import type { PlaceSecret } from "../core/session_place.ts";
 import { SessionTable } from "../core/session_table.ts";
 import { trafficLayout } from "../gateway/traffic.ts";
@@ -23,6 +24,7 @@ export interface SharedBuffers {
   readonly endpoints: SharedArrayBuffer;
   readonly counters: SharedArrayBuffer;
   readonly budget: SharedArrayBuffer;
+  readonly board: SharedArrayBuffer;
   /** One a worker, by its index. */
   readonly ledgers: readonly SharedArrayBuffer[];
 }
@@ -33,6 +35,7 @@ export interface SharedState {
   readonly sessions: SessionTable;
   readonly endpoints: EndpointTable;
   readonly counters: Counters;
+  readonly board: QueueBoard;
 }
 
 /** Allocates everything; `epochMs` is the time of start. */
@@ -61,6 +64,7 @@ export function createSharedState(
     endpoints: new EndpointTable().buffer,
     counters,
     budget: new SharedArrayBuffer(Budget.bytesFor(workerCount)),
+    board: QueueBoard.create(workerCount).buffer,
     ledgers: Array.from({ length: workerCount }, () => new Ledger().buffer),
   });
 }
@@ -75,6 +79,7 @@ export function attachSharedState(
     sessions: new SessionTable(buffers.sessions),
     endpoints: new EndpointTable(buffers.endpoints),
     counters: new Counters(layoutOf(config), buffers.counters),
+    board: new QueueBoard(buffers.board),
   };
 }
 

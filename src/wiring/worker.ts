@@ -15,6 +15,7 @@ import {
   type WorkerCommand,
   type WorkerReport,
 } from "../server/worker_messages.ts";
+import { listenTo } from "../system/bell.ts";
 import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
 import { inflate } from "../system/inflate.ts";
@@ -48,9 +49,14 @@ scope.onmessage = ({ data }) => {
       break;
     case "routes":
       assembly?.routes.replace(data.routes);
+      assembly?.admission.reroute();
       break;
     case "stop":
       stop();
+      break;
+    case "give_up":
+      assembly?.gateway.close();
+      assembly?.upstream.close();
       break;
   }
 };
@@ -81,7 +87,8 @@ function start(command: Command & { kind: "start" }): void {
     },
     inflate,
   });
-  const { gateway } = assembly;
+  const { admission, bell, gateway } = assembly;
+  listenTo(bell, () => admission.collect());
   try {
     listener = new Listener({
       hostname: config.listen.hostname,

@@ -3,7 +3,8 @@
  *
  * - `date: {date}`: the time of an answer;
  * - `{request id}`: an id that the gateway made;
- * - `127.0.0.1:{port}`: a free port.
+ * - `127.0.0.1:{port}`: a free port;
+ * - `x-tryst-queue-ms: {ms}`: how long a call waited that did.
  *
  * Invariant: masking is idempotent, so what a file holds can be masked too.
  *
@@ -16,6 +17,7 @@ const MASKS: readonly (readonly [what: RegExp, name: string])[] = [
   [/(?<=\r\ndate: )[^\r]+/g, "{date}"],
   [/\breq-[0-9a-v]{16}\b/g, "{request id}"],
   [/(?<=\b127\.0\.0\.1:)\d+/g, "{port}"],
+  [/(?<=\r\nx-tryst-queue-ms: )[1-9]\d*/g, "{ms}"],
 ];
 
 /** What the listener of Deno 2.7 adds, leaves out, or is kept quiet with. */

@@ -9,7 +9,8 @@
  * - `@models a b`: one engine for each model listed;
  * - `@engine leaves` or `never`: see `ScriptOptions.presence`;
  * - `@busy`: a request is in flight at the engine when the client's comes;
- * - `@uploads N`: the gateway waits for N small bodies when the client's comes.
+ * - `@uploads N`: the gateway waits for N small bodies when the client's comes;
+ * - `@waiting`: the same request waits in the queue when the client's comes.
  *
  * Invariant: the inputs are the file's bytes; the outputs are what went over
  * the wire, masked.
@@ -43,6 +44,7 @@ const SETTINGS: readonly string[] = [
   "engine",
   "models",
   "uploads",
+  "waiting",
 ];
 
 /** The exchange as it went: the same inputs with the outputs of this run. */
@@ -68,6 +70,11 @@ export async function playExchange(exchange: Exchange): Promise<Exchange> {
         await held.promise;
       }
       using _uploads = await startUploads(world, exchange);
+      using earlier = await RawClient.connect(port);
+      if (exchange.settings.has("waiting")) {
+        await earlier.send(exchange.fromClient);
+        await untilWaiting(world);
+      }
       using client = await RawClient.connect(port);
       await client.send(exchange.fromClient);
       const isHead = exchange.fromClient.startsWith("HEAD ");
@@ -110,6 +117,13 @@ async function startUploads(
       for (const upload of uploads) upload.close();
     },
   };
+}
+
+async function untilWaiting({ gateway }: GatewayWorld): Promise<void> {
+  for (let look = 0; look < LOOKS_MAX; look++) {
+    if (gateway.assembly.admission.waitingCount > 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 /** Sends the engine's bytes; goes on only once the client has seen some. */

@@ -163,7 +163,8 @@ async function untilAll(count: () => number, wanted: number): Promise<void> {
 
 test("100 canceled calls at the limit leave room for the next (litellm #28160, vllm-ascend #10812, vllm-project/router #215)", async () => {
   const endpoints = [{ max_in_flight: 10 }];
-  await withWorld({ ...ONE, endpoints }, async (world) => {
+  const config = { queue: { max: 0 } };
+  await withWorld({ ...ONE, endpoints, config }, async (world) => {
     const { port, engines, idle } = world;
     engines[0]?.faults.set({ hang: true }, { targetPrefix: "/v1/chat" });
     const request = post("/v1/chat/completions", "{}", ["x-session-id: s"]);

@@ -189,6 +189,7 @@ test("the client gets the engine's subprotocol and fields, and the gateway's", a
       "x-tryst-attempts: 1",
       "x-tryst-endpoint: e0",
       "x-tryst-key-source: header:x-session-id",
+      "x-tryst-queue-ms: 0",
     ]);
   });
 });
@@ -265,7 +266,7 @@ test("a tunnel holds a place on its engine until it ends", async () => {
     assert(await second.opened());
     second.socket.close();
     await second.end();
-  }, { endpoints: [{ max_in_flight: 1 }] });
+  }, { endpoints: [{ max_in_flight: 1 }], config: { queue: { max: 0 } } });
 });
 
 test("text and binary messages pass both ways, in order and unchanged", async () => {
