@@ -22,8 +22,8 @@ import { encodeHead, SnapshotRefusal } from "./snapshot_head.ts";
 import { RECORD_BYTES, SessionRecord } from "./snapshot_record.ts";
 
 /**
- * Records of the table that a step looks at: half a millisecond of the main
- * thread when all are live, and 128 KiB of file.
+ * Records of the table that a step looks at: a millisecond of the main thread
+ * when all are live, and 128 KiB of file.
  */
 const STEP_RECORDS = 4_096;
 

@@ -9,6 +9,7 @@
  * @module
  */
 import { metricsRegistry } from "../../src/admin/metrics.ts";
+import { registerSnapshots } from "../../src/admin/snapshot_metrics.ts";
 import { Counters } from "../../src/core/counters.ts";
 import { ERROR_TABLE, type ErrorRow } from "../../src/core/error.ts";
 import { trafficLayout } from "../../src/gateway/traffic.ts";
@@ -100,6 +101,16 @@ function metricRows(): Table {
     sessions: () => ({ live: 0, capacity: 0, evictions: 0 }),
     workerDeaths: () => 0,
   });
+  registerSnapshots(() => ({
+    written: 0,
+    failed: 0,
+    sessions: 0,
+    bytes: 0,
+    tookMs: 0,
+    writtenAtMs: 0,
+    restored: 0,
+    refused: 0,
+  }), [registry]);
   return registry.getMetricsAsArray().map((metric) => [
     code(metric.name),
     String(metric.type),
