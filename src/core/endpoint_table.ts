@@ -53,6 +53,14 @@ const READY_COUNT = SLOT_WORDS * ENDPOINTS_MAX;
 const READY = ENDPOINT_STATES.indexOf("ready") + 1;
 const EJECTED = ENDPOINT_STATES.indexOf("ejected") + 1;
 
+/**
+ * Marks a limit as learned, and the number beside the mark. Whoever learns
+ * exchanges marked words only, so a limit that has been configured meanwhile
+ * is never written over.
+ */
+const LEARNED = 1 << 30;
+const LIMIT_MASK = LEARNED - 1;
+
 /** Failures in a row are counted up to here: no limit is higher. */
 const FAILURES_COUNTED_MAX = 1_000_000;
 
@@ -144,12 +152,31 @@ export class EndpointTable {
 
   /** Most requests in flight at once; 0 for no limit. */
   limit(slot: number): number {
-    return this.#load(slot, LIMIT);
+    return this.#load(slot, LIMIT) & LIMIT_MASK;
   }
 
   /** Sets the limit; one below what is in flight only stops new requests. */
   setLimit(slot: number, limit: number): void {
     Atomics.store(this.#words, slot * SLOT_WORDS + LIMIT, limit);
+  }
+
+  /** The limit if it is learned, else 0; `setLimit` ends the learning. */
+  learnedLimit(slot: number): number {
+    const word = this.#load(slot, LIMIT);
+    return (word & LEARNED) === 0 ? 0 : word & LIMIT_MASK;
+  }
+
+  /** Changes a learned limit, if it is still `from`; false if it is not. */
+  exchangeLearned(slot: number, from: number, to: number): boolean {
+    const at = slot * SLOT_WORDS + LIMIT;
+    const seen = from | LEARNED;
+    return Atomics.compareExchange(this.#words, at, seen, to | LEARNED) ===
+      seen;
+  }
+
+  /** Makes the limit a learned one that begins with `limit`, 1 and up. */
+  setLearned(slot: number, limit: number): void {
+    this.setLimit(slot, limit | LEARNED);
   }
 
   /** Takes one of the slot's places; false when it is at its limit. */
@@ -158,7 +185,7 @@ export class EndpointTable {
     let count = Atomics.load(this.#words, at);
     // Bounded by progress: an exchange fails when another thread's succeeds.
     while (true) {
-      const limit = this.#load(slot, LIMIT);
+      const limit = this.#load(slot, LIMIT) & LIMIT_MASK;
       if (limit > 0 && count >= limit) return false;
       const seen = Atomics.compareExchange(this.#words, at, count, count + 1);
       if (seen === count) return true;

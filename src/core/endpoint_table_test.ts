@@ -43,6 +43,30 @@ test("a limit below what is in flight only stops new requests", () => {
   assertEquals(table.tryReserve(0), true);
 });
 
+test("a learned limit bounds as others do, and never overwrites one that is set", () => {
+  const table = new EndpointTable();
+  assertEquals(table.learnedLimit(0), 0);
+  assertEquals(table.exchangeLearned(0, 0, 5), false);
+  table.setLimit(0, 2);
+  assertEquals(table.learnedLimit(0), 0);
+  assertEquals(table.exchangeLearned(0, 2, 5), false);
+  assertEquals(table.limit(0), 2);
+  table.setLearned(0, 2);
+  assertEquals([table.limit(0), table.learnedLimit(0)], [2, 2]);
+  for (let i = 0; i < 4; i++) table.tryReserve(0);
+  assertEquals(table.inFlight(0), 2);
+  assertEquals(table.exchangeLearned(0, 1, 3), false);
+  assertEquals(table.exchangeLearned(0, 2, 3), true);
+  assertEquals([table.limit(0), table.learnedLimit(0)], [3, 3]);
+  // As when the configuration names the number that was learned.
+  table.setLimit(0, 3);
+  assertEquals(table.exchangeLearned(0, 3, 4), false);
+  assertEquals([table.limit(0), table.learnedLimit(0)], [3, 0]);
+  table.setLearned(0, 2);
+  table.renew(0);
+  assertEquals([table.limit(0), table.learnedLimit(0)], [0, 0]);
+});
+
 test("release() never goes below none", () => {
   const table = new EndpointTable();
   table.release(0);
