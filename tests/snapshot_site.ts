@@ -13,6 +13,7 @@ import { FIELD, fieldsOf, LAYOUT } from "../src/core/session_record.ts";
 import { SessionRestore } from "../src/core/session_restore.ts";
 import { openSnapshot } from "../src/core/session_snapshot.ts";
 import { SessionTable } from "../src/core/session_table.ts";
+import { drawPlaceSecret } from "../src/system/place_secret.ts";
 import type { SnapshotPieces } from "../src/stores/snapshot_file.ts";
 import { SnapshotWriter } from "../src/core/snapshot_writer.ts";
 
@@ -51,6 +52,7 @@ export class SnapshotSite {
       capacity,
       idleTtlMs: TTL_MS,
       epochMs: this.#epochMs,
+      secret: drawPlaceSecret(),
     });
     this.#words = new Int32Array(this.table.buffer);
     this.#slots = slots;

@@ -14,6 +14,7 @@ import { buildPools } from "../../src/core/pool_plan.ts";
 import { SessionTable } from "../../src/core/session_table.ts";
 import { SnapshotWriter } from "../../src/core/snapshot_writer.ts";
 import { SnapshotFile } from "../../src/stores/snapshot_file.ts";
+import { drawPlaceSecret } from "../../src/system/place_secret.ts";
 
 /** What is in the directory. */
 export interface SeedOptions {
@@ -39,7 +40,9 @@ export async function seedState(
   const { capacity, directory, endpoints, idleTtlMs, models } = options;
   const nowMs = Date.now();
   const epochMs = nowMs - idleTtlMs;
-  const sessions = SessionTable.create({ capacity, idleTtlMs, epochMs });
+  const secret = drawPlaceSecret();
+  const table = { capacity, idleTtlMs, epochMs, secret };
+  const sessions = SessionTable.create(table);
   const keys: string[] = [];
   // Some give way to others in a full bucket: those do not count.
   for (let n = 0; sessions.gauges().occupied < options.sessions; n++) {

@@ -6,7 +6,7 @@
  * both. If it chose the bucket too, a client could fill the buckets of its
  * choice and evict the idle sessions there: those of one victim whose key it
  * guesses, with 8 requests, or a third of all with a fifth of the requests that
- * chance needs. So the bucket is drawn with a secret of the process, which all
+ * chance needs. So the bucket is drawn with a secret of the gateway, which all
  * of its threads share and nobody else knows or needs: ranking
  * (`rendezvous.ts`) and the tags of records stay on the public hash.
  *
@@ -15,8 +15,11 @@
  * keys, and nothing but 32-bit arithmetic. It takes both lanes, so that keys of
  * one lane are as far apart as any, whatever the secret is.
  *
- * Invariant: within one table equal hashes have equal buckets. No more is
- * promised: another process has another secret, so a snapshot holds none of it.
+ * A snapshot holds the secret, in a file that its owner alone may read: drawn
+ * anew at each start, it would put the same sessions into other buckets, where
+ * some would have to give way although there was room for all of them.
+ *
+ * Invariant: within one table equal hashes have equal buckets.
  *
  * @module
  */
@@ -35,6 +38,20 @@ const START_V3 = 0x74656462;
 
 /** The last block says how long the message was: 8 bytes. */
 const LENGTH_BLOCK = 8 << 24;
+
+/** The secret of the table of `words`. */
+export function secretOf(words: Int32Array): PlaceSecret {
+  return {
+    low: Atomics.load(words, LAYOUT.secretLow),
+    high: Atomics.load(words, LAYOUT.secretHigh),
+  };
+}
+
+/** Gives the table of `words` a secret; it MUST be empty and not in use yet. */
+export function takeSecret(words: Int32Array, secret: PlaceSecret): void {
+  Atomics.store(words, LAYOUT.secretLow, secret.low);
+  Atomics.store(words, LAYOUT.secretHigh, secret.high);
+}
 
 /** The first record of the bucket of `key` in the table of `words`. */
 export function firstOfBucket(words: Int32Array, key: KeyHash): number {

@@ -4,8 +4,10 @@
  * Each session goes through the table's own claim, so the table may be in use:
  * a session that has come back before its record is reached keeps what it has.
  * Where a bucket is full its longest idle session gives way, as for any new
- * one. Buckets are others in each process (`session_place.ts`), so records are
- * put back oldest first, and the youngest stay.
+ * one. An empty table takes over the secret that buckets are chosen by
+ * (`session_place.ts`): with the same capacity every session then has its
+ * former bucket, and room in it. In any other table records are put back
+ * oldest first, so that the youngest stay.
  *
  * The time since the snapshot counts as idle time. A snapshot from the future
  * was taken before the machine's clock was set back: nobody knows how far, so
@@ -16,6 +18,7 @@
  *
  * @module
  */
+import { takeSecret } from "./session_place.ts";
 import { FIELD, fieldsOf } from "./session_record.ts";
 import type { Snapshot } from "./session_snapshot.ts";
 import type { SessionTable } from "./session_table.ts";
@@ -56,20 +59,25 @@ export class SessionRestore {
   readonly #words: Int32Array;
   /** Binding words by endpoint of the head. */
   readonly #bindings: readonly number[];
-  readonly #order: Uint32Array;
+  readonly #order: Uint32Array | undefined;
   readonly #elapsedMs: number;
   readonly #record = new SessionRecord();
   readonly #counts = { restored: 0, expired: 0, unlisted: 0, passedBy: 0 };
   #next = 0;
 
+  /** MUST be made before other threads use the table, if it is empty. */
   constructor(parts: RestoreParts) {
     const { bindingOf, nowMs, sessions, snapshot } = parts;
-    const { plan, writtenAtMs } = snapshot.head;
+    const { capacity, plan, secret, writtenAtMs } = snapshot.head;
     this.#parts = parts;
     this.#words = new Int32Array(sessions.buffer);
     this.#bindings = plan.endpoints.map(bindingOf);
     this.#elapsedMs = Math.max(0, nowMs - writtenAtMs);
-    this.#order = oldestFirst(snapshot);
+    const isEmpty = sessions.gauges().occupied === 0;
+    if (isEmpty) takeSecret(this.#words, secret);
+    this.#order = isEmpty && capacity === sessions.capacity
+      ? undefined
+      : oldestFirst(snapshot);
   }
 
   /** Restores some more; false when there are none left. */
@@ -77,7 +85,7 @@ export class SessionRestore {
     const { snapshot } = this.#parts;
     const end = Math.min(snapshot.count, this.#next + STEP_RECORDS);
     for (; this.#next < end; this.#next++) {
-      snapshot.read(this.#order[this.#next] ?? 0, this.#record);
+      snapshot.read(this.#order?.[this.#next] ?? this.#next, this.#record);
       this.#counts[this.#put(this.#record)]++;
     }
     return end < snapshot.count;

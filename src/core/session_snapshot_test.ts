@@ -111,7 +111,8 @@ test("memory is asked for by the opening alone, and only up to a bound", () => {
 test("a head that refers to what is not there is refused", () => {
   const pool = { name: "*", seed: 0, members: [0], models: ["m"] };
   const plan = { endpoints: ["e"], pools: [pool], whole: 0, unlisted: -1 };
-  const head = { writtenAtMs: 1, idleTtlMs: 1, capacity: 8, plan };
+  const secret = { low: -(2 ** 31), high: 2 ** 31 - 1 };
+  const head = { writtenAtMs: 1, idleTtlMs: 1, capacity: 8, secret, plan };
   assertEquals(openSnapshot(withHead(head)).head, head);
   const inPlan = (change: object) => ({
     ...head,
@@ -129,6 +130,9 @@ test("a head that refers to what is not there is refused", () => {
     [{ ...head, writtenAtMs: -1 }, '"writtenAtMs"'],
     [{ ...head, idleTtlMs: 0.5 }, '"idleTtlMs"'],
     [{ ...head, capacity: null }, '"capacity"'],
+    [{ ...head, secret: 1 }, '"secret" that is no mapping'],
+    [{ ...head, secret: { low: 0, high: 2 ** 31 } }, '"high"'],
+    [{ ...head, secret: { low: 0.5, high: 0 } }, '"low"'],
     [{ ...head, plan: 1 }, '"plan" that is no mapping'],
     [inPlan({ endpoints: "e" }), '"endpoints" that is no list'],
     [inPlan({ endpoints: [1] }), '"endpoints" that is no text'],
@@ -326,6 +330,32 @@ test("a smaller table keeps the youngest sessions of each bucket", () => {
     .slice(0, 8).map(({ lastUseMs }) => lastUseMs);
   const kept = given.flatMap(({ key }) => later.get(key)?.lastUseMs ?? []);
   assertEquals(kept.toSorted((a, b) => b - a), expected);
+});
+
+test("a full table comes back whole, as its buckets are chosen alike", () => {
+  const capacity = 1_024;
+  const former = site(capacity);
+  for (let n = 0; n < 4 * capacity; n++) {
+    former.put({ key: keyOf(`k${n}`), endpoint: "e1", lastUseMs: NOW_MS });
+  }
+  assertEquals(former.table.gauges().occupied, capacity);
+  const later = laterSite(capacity);
+  const report = later.restore(former.snapshot(NOW_MS), NOW_MS);
+  assertEquals(report.restored, capacity);
+  assertEquals(later.table.gauges(), {
+    ...former.table.gauges(),
+    evictions: 0,
+  });
+});
+
+test("a table that is in use keeps its own buckets", () => {
+  const former = site();
+  former.put({ key: keyOf("a"), endpoint: "e0", lastUseMs: NOW_MS });
+  const later = laterSite();
+  later.put({ key: keyOf("b"), endpoint: "e1", lastUseMs: NOW_MS });
+  later.restore(former.snapshot(NOW_MS), NOW_MS);
+  assertEquals(later.get(keyOf("a"))?.endpoint, "e0");
+  assertEquals(later.get(keyOf("b"))?.endpoint, "e1");
 });
 
 test("a session that has come back by itself keeps what it has", () => {

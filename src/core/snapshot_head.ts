@@ -12,11 +12,12 @@
  */
 import { ENDPOINTS_MAX } from "./endpoint_table.ts";
 import type { PlanMemory, PoolMemory } from "./plan_memory.ts";
+import type { PlaceSecret } from "./session_place.ts";
 
 /** Times and counts; what a double keeps exactly. */
 const COUNT_BOUNDS = { min: 0, max: Number.MAX_SAFE_INTEGER };
 
-/** Seeds are signed words. */
+/** Seeds and secrets are signed words. */
 const WORD_BOUNDS = { min: -(2 ** 31), max: 2 ** 31 - 1 };
 
 /** Everything of a snapshot but its sessions. */
@@ -27,6 +28,8 @@ export interface SnapshotHead {
   readonly idleTtlMs: number;
   /** Records of the table that was saved. */
   readonly capacity: number;
+  /** What its buckets were chosen by: see `session_place.ts`. */
+  readonly secret: PlaceSecret;
   readonly plan: PlanMemory;
 }
 
@@ -56,11 +59,19 @@ export function parseHead(bytes: Uint8Array): SnapshotHead {
     }),
     idleTtlMs: whole(head["idleTtlMs"], { name: "idleTtlMs", ...COUNT_BOUNDS }),
     capacity: whole(head["capacity"], { name: "capacity", ...COUNT_BOUNDS }),
+    secret: secretIn(mapping(head["secret"], "secret")),
     plan: planIn(mapping(head["plan"], "plan")),
   };
 }
 
 type Mapping = Readonly<Record<string, unknown>>;
+
+function secretIn({ low, high }: Mapping): PlaceSecret {
+  return {
+    low: whole(low, { name: "low", ...WORD_BOUNDS }),
+    high: whole(high, { name: "high", ...WORD_BOUNDS }),
+  };
+}
 
 function planIn(plan: Mapping): PlanMemory {
   const endpoints = texts(plan, "endpoints");

@@ -15,6 +15,7 @@ import { FAILURES, packBinding, slotOfBinding } from "./binding.ts";
 import { ENDPOINTS_MAX } from "./endpoint_table.ts";
 import { memoryOf } from "./plan_memory.ts";
 import type { PoolPlan } from "./pool_plan.ts";
+import { secretOf } from "./session_place.ts";
 import { FORMAT } from "./session_snapshot.ts";
 import type { SessionView } from "./session_sweep.ts";
 import type { SessionTable } from "./session_table.ts";
@@ -56,6 +57,7 @@ export class SnapshotWriter {
       writtenAtMs: Math.round(nowMs),
       idleTtlMs,
       capacity: sessions.capacity,
+      secret: secretOf(new Int32Array(sessions.buffer)),
       plan: memoryOf(plan),
     });
     if (this.#head.length > FORMAT.headBytesMax) {
