@@ -12,6 +12,7 @@
 import { STATUS_CODE } from "@std/http/status";
 import type { Log } from "../core/outside.ts";
 import { readChange } from "./change_request.ts";
+import { Dashboard } from "./dashboard/dashboard.ts";
 import {
   changeEndpoint,
   type EndpointChange,
@@ -20,6 +21,7 @@ import {
 } from "./endpoint_api.ts";
 import { Problem, problemResponse } from "./problem.ts";
 import { type ReadinessFacts, readinessOf } from "./readiness.ts";
+import type { GatewayStatus } from "./status.ts";
 
 /** What the admin listener reads and changes. */
 export interface AdminParts {
@@ -31,6 +33,8 @@ export interface AdminParts {
   /** Renders the metrics page. */
   readonly metrics: () => Promise<string>;
   readonly endpoints: EndpointControl;
+  /** What the dashboard shows; without it there is none. */
+  readonly status?: () => GatewayStatus | Promise<GatewayStatus>;
 }
 
 /** Answers a request for one path. */
@@ -48,10 +52,16 @@ export class AdminListener {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #parts: AdminParts;
   readonly #routes: ReadonlyMap<string, Route>;
+  readonly #dashboard: Dashboard | undefined;
 
   /** @throws {Deno.errors.AddrInUse} and other errors of listening. */
   constructor(parts: AdminParts) {
     this.#parts = parts;
+    const { status } = parts;
+    this.#dashboard = status && new Dashboard({
+      status,
+      failed: (error) => this.#fail(error),
+    });
     this.#routes = new Map<string, Route>([
       ["/healthz", get(() => Response.json({ status: "alive" }))],
       ["/readyz", get(() => this.#readiness())],
@@ -73,6 +83,7 @@ export class AdminListener {
   async stop(): Promise<void> {
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, STOP_MS_MAX);
+    this.#dashboard?.close();
     await Promise.race([this.#server.shutdown(), late]);
     clearTimeout(timer);
   }
@@ -87,7 +98,8 @@ export class AdminListener {
   }
 
   #routeOf({ method, url }: Request): Route {
-    const route = this.#routes.get(new URL(url).pathname);
+    const path = new URL(url).pathname;
+    const route = this.#routes.get(path) ?? this.#dashboardRoute(path);
     if (route === undefined) {
       const known = [...this.#routes.keys()].join(", ");
       throw new Problem(STATUS_CODE.NotFound, `Known are ${known}`);
@@ -102,6 +114,15 @@ export class AdminListener {
       );
     }
     return route;
+  }
+
+  #dashboardRoute(path: string): Route | undefined {
+    const dashboard = this.#dashboard;
+    if (dashboard === undefined) return undefined;
+    if (path === "/") return get(() => dashboard.page());
+    if (path === "/events") return get((request) => dashboard.events(request));
+    const asset = dashboard.asset(path);
+    return asset && get(() => asset);
   }
 
   #readiness(): Response {
