@@ -14,10 +14,16 @@ const LACKING = {
   boundedHead: "takes heads of more than 64 KiB",
   fieldOrder: "puts header fields in an order of its own and adds some",
   eventBeforeBreak: "drops what was written just before a stream breaks",
+  codingBeforeLength: "drops a length that comes after a transfer coding",
+  strictExtension: "takes a NUL in the extension of a chunk",
+  closedRefusal: "keeps a connection open whose target it has refused",
 } as const satisfies Readonly<Record<string, string>>;
 
+/** The name of what may be lacking. */
+export type Lacking = keyof typeof LACKING;
+
 /** Why the running listener cannot do this; `undefined` when it can. */
-export function lacks(name: keyof typeof LACKING): string | undefined {
+export function lacks(name: Lacking): string | undefined {
   const { deliversBeforeBreak } = serverQuirks(Deno.version.deno);
   return deliversBeforeBreak ? undefined : LACKING[name];
 }
