@@ -10,6 +10,7 @@
  * @module
  */
 import { packBinding } from "../core/binding.ts";
+import type { CapacityTable } from "../core/capacity_table.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
 import { type EndpointSlot, EndpointSlots } from "../core/endpoint_slots.ts";
 import type { EndpointTable } from "../core/endpoint_table.ts";
@@ -25,6 +26,7 @@ import type { RoutesData } from "../gateway/routes.ts";
 /** What a directory is made of. */
 export interface DirectoryParts {
   readonly table: EndpointTable;
+  readonly capacity: CapacityTable;
   readonly log: Log;
   /** Takes every new list. */
   readonly publish: (routes: RoutesData) => void;
@@ -73,8 +75,7 @@ export class Directory {
     this.#assigned = this.#slots.assign(specs.map((spec) => spec.id));
     this.#specs = specs;
     for (const { id, maxInFlight } of specs) {
-      const limit = typeof maxInFlight === "number" ? maxInFlight : 0;
-      this.#parts.table.setLimit(this.slotOf(id), limit);
+      this.#setLimit(this.slotOf(id), maxInFlight);
     }
     for (const id of this.#models.keys()) {
       if (!this.#assigned.has(id)) this.#models.delete(id);
@@ -92,6 +93,12 @@ export class Directory {
     this.#models.set(id, models);
     this.#parts.log("info", "endpoint.models", { id, models: models?.length });
     this.#publish();
+  }
+
+  #setLimit(slot: number, limit: EndpointSpec["maxInFlight"]): void {
+    const { capacity, table } = this.#parts;
+    if (limit === "auto") capacity.setLearning(slot, true);
+    else table.setLimit(slot, limit ?? 0);
   }
 
   /** The slot of a listed endpoint. */

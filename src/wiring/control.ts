@@ -83,6 +83,7 @@ export class Control {
     });
     this.directory = new Directory({
       table: this.state.endpoints,
+      capacity: this.state.capacity,
       log: outside.log,
       publish: (routes) => this.#publish(routes),
     });

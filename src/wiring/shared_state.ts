@@ -8,6 +8,7 @@
  */
 import type { Config } from "../config/config.ts";
 import { Budget } from "../core/budget.ts";
+import { type CapacityBuffers, CapacityTable } from "../core/capacity_table.ts";
 import type { CounterLayout } from "../core/counters.ts";
 import { Counters } from "../core/counters.ts";
 import { EndpointTable } from "../core/endpoint_table.ts";
@@ -25,6 +26,7 @@ export interface SharedBuffers {
   readonly counters: SharedArrayBuffer;
   readonly budget: SharedArrayBuffer;
   readonly board: SharedArrayBuffer;
+  readonly capacity: CapacityBuffers;
   /** One a worker, by its index. */
   readonly ledgers: readonly SharedArrayBuffer[];
 }
@@ -36,6 +38,7 @@ export interface SharedState {
   readonly endpoints: EndpointTable;
   readonly counters: Counters;
   readonly board: QueueBoard;
+  readonly capacity: CapacityTable;
 }
 
 /** Allocates everything; `epochMs` is the time of start. */
@@ -65,6 +68,7 @@ export function createSharedState(
     counters,
     budget: new SharedArrayBuffer(Budget.bytesFor(workerCount)),
     board: QueueBoard.create(workerCount).buffer,
+    capacity: new CapacityTable(new EndpointTable()).buffers,
     ledgers: Array.from({ length: workerCount }, () => new Ledger().buffer),
   });
 }
@@ -74,10 +78,12 @@ export function attachSharedState(
   config: Config,
   buffers: SharedBuffers,
 ): SharedState {
+  const endpoints = new EndpointTable(buffers.endpoints);
   return {
     buffers,
     sessions: new SessionTable(buffers.sessions),
-    endpoints: new EndpointTable(buffers.endpoints),
+    endpoints,
+    capacity: new CapacityTable(endpoints, buffers.capacity),
     counters: new Counters(layoutOf(config), buffers.counters),
     board: new QueueBoard(buffers.board),
   };

@@ -76,6 +76,7 @@ export class GatewayGroup {
     this.#budget = budgetOf(config, this.#state.buffers, 0);
     this.#directory = new Directory({
       table: this.#state.endpoints,
+      capacity: this.#state.capacity,
       log: outside.log,
       publish: (routes) => {
         for (const assembly of this.#assemblies ?? []) {
