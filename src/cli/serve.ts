@@ -14,6 +14,7 @@ import type { RoutesData } from "../gateway/routes.ts";
 import { Supervisor, WORKER_SILENT_MS } from "../server/supervisor.ts";
 import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
+import { isJournal } from "../system/journal.ts";
 import { lineLog, writeStderr } from "../system/log.ts";
 import { SignalQueue } from "../system/signals.ts";
 import { Control } from "../wiring/control.ts";
@@ -25,6 +26,8 @@ import type { Edge } from "./edge.ts";
 import { CONFIG_FLAGS } from "./flags.ts";
 import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
+import { ServiceReports } from "./service_reports.ts";
+import { SERVICE_VARIABLES } from "./service_variables.ts";
 import { untilStopped } from "./stop_sequence.ts";
 
 /** The command. */
@@ -61,6 +64,7 @@ interface Running {
   readonly supervisor: Supervisor<WorkerStart, RoutesData>;
   /** Resolves to the index of a worker that hangs. */
   readonly hung: Promise<number>;
+  readonly service: ServiceReports;
   isStopping: boolean;
 }
 
@@ -71,33 +75,41 @@ export async function serve(
 ): Promise<number> {
   const { edge } = options;
   const running = createRunning(config, options);
-  const { control, supervisor } = running;
+  const { control, service, supervisor } = running;
   control.start();
   control.onRoutes((routes) => supervisor.publish(routes));
   let admin: AdminListener | undefined;
   try {
     admin = startAdmin(running);
     const port = await supervisor.start(config.listen.port);
-    sayListening(running, { port, adminPort: admin.port }, edge);
-    return await untilEnded(running);
+    const ports = { port, adminPort: admin.port };
+    return await untilEnded(running, () => {
+      sayListening(running, ports, edge);
+      service.ready();
+    });
   } catch (error) {
-    edge.err(`Cannot serve: ${error instanceof Error ? error.message : error}`);
+    const reason = error instanceof Error ? error.message : error;
+    edge.err(`Cannot serve: ${reason}`);
+    service.failed(`Cannot serve: ${reason}`);
     return EXIT.failed;
   } finally {
     control.stop();
     await admin?.stop();
+    await service.close();
   }
 }
 
 function createRunning(
   config: Config,
-  { silentMs, spawn }: ServeOptions,
+  { edge, silentMs, spawn }: ServeOptions,
 ): Running {
   const outside: Outside = {
     clock: systemClock,
     random: Math.random,
     dial: createDial(),
-    log: lineLog("info", writeStderr, systemClock.nowMs),
+    log: lineLog("info", writeStderr, systemClock.nowMs, {
+      hasPriority: isJournal(edge.env(SERVICE_VARIABLES.journalStream.name)),
+    }),
   };
   const workerCount = config.workers === "auto"
     ? navigator.hardwareConcurrency
@@ -124,8 +136,32 @@ function createRunning(
     control,
     supervisor,
     hung,
+    service: serviceReports(edge, { config, control, hung, outside }),
     isStopping: false,
   };
+}
+
+function serviceReports(
+  edge: Edge,
+  { config, control, hung, outside: { clock, log } }: Pick<
+    Running,
+    "config" | "control" | "hung" | "outside"
+  >,
+): ServiceReports {
+  const budget = budgetOf(config, control.state.buffers, 0);
+  let isAlive = true;
+  hung.then(() => isAlive = false);
+  return new ServiceReports({
+    edge,
+    clock,
+    log,
+    pid: Deno.pid,
+    facts: () => ({
+      ...control.readiness(),
+      inFlight: budget.held().requests,
+    }),
+    isAlive: () => isAlive,
+  });
 }
 
 function spawnWorker(): Worker {
@@ -154,17 +190,25 @@ function startAdmin(running: Running): AdminListener {
   });
 }
 
-async function untilEnded(running: Running): Promise<number> {
-  const { config, hung, outside, supervisor } = running;
+/** Says that it serves once a signal would be heard, and not before. */
+async function untilEnded(
+  running: Running,
+  saySo: () => void,
+): Promise<number> {
+  const { config, hung, outside, service, supervisor } = running;
   const signals = new SignalQueue(["SIGINT", "SIGTERM"]);
   try {
+    saySo();
     const { cause, cutCount } = await untilStopped({
       clock: outside.clock,
       log: outside.log,
       config: config.stop,
       nextSignal: () => signals.next(),
       hung,
-      failReadiness: () => running.isStopping = true,
+      failReadiness: () => {
+        running.isStopping = true;
+        service.stopping();
+      },
       workers: supervisor,
     });
     return cause.kind === "signal" && cutCount === 0 ? EXIT.ok : EXIT.failed;

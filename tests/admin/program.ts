@@ -31,10 +31,11 @@ export interface Served extends AsyncDisposable {
 export function startProgram(
   args: readonly string[],
   entry: URL = new URL("../../main.ts", import.meta.url),
+  env: Readonly<Record<string, string>> = {},
 ): { readonly process: Running; readonly say: Served["say"] } {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", entry.href, ...args],
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", ...env },
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",

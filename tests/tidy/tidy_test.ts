@@ -8,6 +8,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { CONFIG_FLAGS } from "../../src/cli/flags.ts";
+import { SERVICE_VARIABLES } from "../../src/cli/service_variables.ts";
 import { test } from "../leakproof.ts";
 import { FILE_RULES } from "./file_rules.ts";
 import { allowedVariables, namedPaths, unregistered } from "./project_rules.ts";
@@ -76,10 +77,13 @@ test("tidy: documents name files that exist", async () => {
   assertEquals(missing, []);
 });
 
-test("tidy: the program may read the variables of the flags, no others", () => {
+test("tidy: the program may read its own variables, no others", () => {
   const planted = `"a": "deno run --allow-env=B,A main.ts",`;
   assertEquals(allowedVariables(planted, "a"), ["A", "B"]);
-  const variables = CONFIG_FLAGS.map((flag) => flag.env).sort();
+  const variables = [
+    ...CONFIG_FLAGS.map((flag) => flag.env),
+    ...Object.values(SERVICE_VARIABLES).map(({ name }) => name),
+  ].sort();
   for (const task of ["start", "demo", "compile"]) {
     assertEquals(allowedVariables(textOf("deno.json"), task), variables, task);
   }

@@ -1,0 +1,50 @@
+/**
+ * The variables that are not the gateway's own: those by which a service
+ * manager says what it wants, and those that name the folders of a user.
+ *
+ * Sources: systemd.exec(5), sd_notify(3), sd_watchdog_enabled(3).
+ *
+ * Invariant: `deno.json` lets the program read these besides those of the
+ * flags, and no others; the tidy test compares.
+ *
+ * @module
+ */
+
+/** One variable. */
+export interface ServiceVariable {
+  readonly name: string;
+  readonly doc: string;
+}
+
+/** By what is in them. */
+export const SERVICE_VARIABLES = {
+  notifySocket: {
+    name: "NOTIFY_SOCKET",
+    doc: "Where a service manager is told how the gateway is doing",
+  },
+  watchdogUsec: {
+    name: "WATCHDOG_USEC",
+    doc: "Microseconds within which it wants a sign of life",
+  },
+  watchdogPid: {
+    name: "WATCHDOG_PID",
+    doc: "The process that it wants that of",
+  },
+  journalStream: {
+    name: "JOURNAL_STREAM",
+    doc:
+      "Stream of the journal; lines of the log that go there have a priority",
+  },
+  stateDirectory: {
+    name: "STATE_DIRECTORY",
+    doc: "Directory in which sessions outlive a restart",
+  },
+  home: {
+    name: "HOME",
+    doc: "Folder of the user whose service manager a unit is for",
+  },
+  configHome: {
+    name: "XDG_CONFIG_HOME",
+    doc: "Where that user keeps configuration, instead of ~/.config",
+  },
+} as const satisfies Record<string, ServiceVariable>;
