@@ -7,11 +7,14 @@
  */
 import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
+import { completionsCommand } from "./completions.ts";
 import { demoCommand } from "./demo.ts";
 import { drainCommand } from "./drain.ts";
 import { endpointsCommand } from "./endpoints.ts";
+import { manCommand } from "./man.ts";
 import { restoreCommand } from "./restore.ts";
 import { serveCommand } from "./serve.ts";
+import { systemdCommand } from "./systemd.ts";
 import { versionCommand } from "./version.ts";
 
 /** All commands. */
@@ -22,5 +25,8 @@ export const COMMANDS: readonly Command[] = [
   endpointsCommand,
   drainCommand,
   restoreCommand,
+  systemdCommand,
+  manCommand(() => COMMANDS),
+  completionsCommand(() => COMMANDS),
   versionCommand,
 ];
