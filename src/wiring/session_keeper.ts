@@ -31,6 +31,13 @@ import type { Control } from "./control.ts";
  */
 const LAST_MS = 10_000;
 
+/**
+ * Milliseconds after which restoring lets others have a turn. Nobody is served
+ * yet but the admin side and the first probes, which can wait that long; each
+ * turn costs a millisecond or more.
+ */
+const TURN_MS = 20;
+
 /** What a keeper is made of. */
 export interface KeeperParts {
   readonly control: Control;
@@ -174,8 +181,11 @@ export class SessionKeeper {
       bindingOf: (id) => control.directory.bindingOf(id),
       nowMs,
     });
+    let turnMs = nowMs;
     while (restore.step()) {
+      if (clock.nowMs() - turnMs < TURN_MS) continue;
       await new Promise<void>((resolve) => clock.after(0, resolve));
+      turnMs = clock.nowMs();
     }
     const { expired, passedBy, restored, unlisted } = restore.report;
     this.#report.restored = restored;
