@@ -2,8 +2,9 @@
  * The sessions of all worker threads, in one SharedArrayBuffer, without locks.
  *
  * The table is set-associative: a key's hash names a bucket of 8 records
- * (`session_place.ts`) and the session is in one of them or nowhere. Nothing is ever moved, so there
- * is no resize, no tombstone and no pause, and memory is fixed at the start.
+ * (`session_place.ts`) and the session is in one of them or nowhere. Nothing is
+ * ever moved, so there is no resize, no tombstone and no pause, and memory is
+ * fixed at the start.
  *
  * A bucket may overflow before the table is full: of all sessions 0.01 % are
  * evicted early when a quarter of the records hold live ones, 0.8 % at a half

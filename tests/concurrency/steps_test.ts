@@ -16,6 +16,7 @@ import { tagOf } from "../../src/core/session_owner.ts";
 import { SessionTable } from "../../src/core/session_table.ts";
 import { test } from "../leakproof.ts";
 import { assertAtRest } from "./at_rest.ts";
+import { interrupted } from "./between_steps.ts";
 
 const TTL_MS = 1_000;
 
@@ -118,42 +119,6 @@ function startFrom(
     table.unpin(table.pin({ a, b: 9 }, 500), 500);
   }
   return table;
-}
-
-const STEPS = [
-  "load",
-  "store",
-  "compareExchange",
-  "exchange",
-  "add",
-  "sub",
-] as const;
-
-/**
- * Does `act`, and `other` before its atomic step number `at`.
- *
- * @returns Whether there was such a step.
- */
-function interrupted(at: number, act: () => void, other: () => void): boolean {
-  const real = STEPS.map((name) => [name, Atomics[name]] as const);
-  let step = 0;
-  let isCounting = true;
-  for (const [name, method] of real) {
-    Reflect.set(Atomics, name, (...args: unknown[]) => {
-      if (isCounting && step++ === at) {
-        isCounting = false;
-        other();
-        isCounting = true;
-      }
-      return Reflect.apply(method, Atomics, args);
-    });
-  }
-  try {
-    act();
-  } finally {
-    for (const [name, method] of real) Reflect.set(Atomics, name, method);
-  }
-  return step > at;
 }
 
 /** One run; false when the act has no step `at`. */

@@ -11,6 +11,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { EndpointTable } from "../../src/core/endpoint_table.ts";
 import type { KeyHash } from "../../src/core/hash.ts";
+import { firstOfBucket } from "../../src/core/session_place.ts";
 import { SessionTable } from "../../src/core/session_table.ts";
 import { test } from "../leakproof.ts";
 import type { HammerReport, HammerTask } from "./hammer_worker.ts";
@@ -43,6 +44,26 @@ function newTables(buckets: number): {
   const endpoints = new EndpointTable();
   endpoints.setLimit(0, LIMIT);
   return { sessions, endpoints };
+}
+
+/**
+ * So many keys for each bucket, all of which share tag A, so that claims in a
+ * bucket wait for claims of others.
+ */
+function evenKeys(sessions: SessionTable, each: number): KeyHash[] {
+  const words = new Int32Array(sessions.buffer);
+  const counts = new Map<number, number>();
+  const keys: KeyHash[] = [];
+  // Ends as buckets are drawn evenly: some ten keys a bucket are passed by.
+  for (let b = 1; keys.length < each * sessions.capacity / 8; b++) {
+    const key = { a: 1, b };
+    const first = firstOfBucket(words, key);
+    const count = counts.get(first) ?? 0;
+    if (count === each) continue;
+    counts.set(first, count + 1);
+    keys.push(key);
+  }
+  return keys;
 }
 
 /** How often each published key of a table occurs. */
@@ -120,11 +141,8 @@ for (const threads of [2, 4]) {
   test(`${threads} threads that meet the same new keys: each key gets one record`, async () => {
     const buckets = 4_096;
     const { sessions, endpoints } = newTables(buckets);
-    // Half of what fits, evenly: no bucket overflows. Buckets follow tag A.
-    const keys: KeyHash[] = Array.from({ length: 4 * buckets }, (_, index) => ({
-      a: (index % buckets) * (0x100000000 / buckets) + 1 + (index & 1),
-      b: index + 1,
-    }));
+    // Half of what fits, evenly: no bucket overflows.
+    const keys = evenKeys(sessions, 4);
     const reports = await hammer({
       sessions: sessions.buffer,
       endpoints: endpoints.buffer,
