@@ -19,11 +19,13 @@ import { lineLog, writeStderr } from "../system/log.ts";
 import { SignalQueue } from "../system/signals.ts";
 import { Control } from "../wiring/control.ts";
 import { endpointReports } from "../wiring/endpoint_reports.ts";
+import type { SessionKeeper } from "../wiring/session_keeper.ts";
 import { budgetOf } from "../wiring/shared_state.ts";
 import type { WorkerStart } from "../wiring/worker.ts";
 import { type Command, EXIT } from "./command.ts";
 import type { Edge } from "./edge.ts";
 import { CONFIG_FLAGS } from "./flags.ts";
+import { keepSessions } from "./kept_sessions.ts";
 import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
 import { ServiceReports } from "./service_reports.ts";
@@ -61,6 +63,8 @@ interface Running {
   readonly outside: Outside;
   readonly workerCount: number;
   readonly control: Control;
+  /** `undefined` when sessions need not outlive the gateway. */
+  readonly keeper: SessionKeeper | undefined;
   readonly supervisor: Supervisor<WorkerStart, RoutesData>;
   /** Resolves to the index of a worker that hangs. */
   readonly hung: Promise<number>;
@@ -75,12 +79,13 @@ export async function serve(
 ): Promise<number> {
   const { edge } = options;
   const running = createRunning(config, options);
-  const { control, service, supervisor } = running;
-  control.start();
+  const { control, keeper, service, supervisor } = running;
+  control.start(await keeper?.read());
   control.onRoutes((routes) => supervisor.publish(routes));
   let admin: AdminListener | undefined;
   try {
     admin = startAdmin(running);
+    await keeper?.start();
     const port = await supervisor.start(config.listen.port);
     const ports = { port, adminPort: admin.port };
     return await untilEnded(running, () => {
@@ -93,6 +98,7 @@ export async function serve(
     service.failed(`Cannot serve: ${reason}`);
     return EXIT.failed;
   } finally {
+    await keeper?.stop();
     control.stop();
     await admin?.stop();
     await service.close();
@@ -117,11 +123,13 @@ function createRunning(
   const control = new Control({ config, outside, workerCount });
   const { buffers } = control.state;
   const { promise: hung, resolve } = Promise.withResolvers<number>();
+  // Threads load their code side by side, and while sessions are restored.
+  const early = Array.from({ length: workerCount }, () => spawn());
   const supervisor = new Supervisor<WorkerStart, RoutesData>({
     count: workerCount,
     clock: outside.clock,
     log: outside.log,
-    spawn,
+    spawn: () => early.shift() ?? spawn(),
     start: { config, buffers },
     routes: () => control.directory.routes,
     openCount: (index) => budgetOf(config, buffers, index).ownRequests,
@@ -134,6 +142,7 @@ function createRunning(
     outside,
     workerCount,
     control,
+    keeper: keepSessions({ config, control, edge, outside }),
     supervisor,
     hung,
     service: serviceReports(edge, { config, control, hung, outside }),
@@ -207,6 +216,8 @@ async function untilEnded(
       hung,
       failReadiness: () => {
         running.isStopping = true;
+        // Whoever kills it before its time is out still finds this one.
+        running.keeper?.save();
         service.stopping();
       },
       workers: supervisor,
