@@ -11,7 +11,7 @@ import type { Contender } from "./contenders.ts";
 import { type EngineModel, Engines } from "./engines.ts";
 import { type Figures, Tally } from "./figures.ts";
 import type { LiveCall } from "./live_call.ts";
-import { Player } from "./player.ts";
+import { Player, type ProgramOutcome } from "./player.ts";
 import type { Program } from "./programs.ts";
 import { type QueueSettings, VirtualGateway } from "./virtual_gateway.ts";
 
@@ -29,6 +29,8 @@ export interface SimulationOptions {
    * would: for how much engines can do at most.
    */
   readonly closedCount?: number;
+  /** Hears of each program that is over. */
+  readonly onProgram?: (outcome: ProgramOutcome) => void;
   /** Hears of each call that was answered. */
   readonly onCall?: (call: LiveCall) => void;
 }
@@ -56,6 +58,7 @@ export class Simulation {
       arrive: (call, nowMs) => this.#gateway.arrive(call, nowMs),
       ended: (outcome, nowMs) => {
         this.#tally.addProgram(outcome);
+        options.onProgram?.(outcome);
         if (options.closedCount !== undefined) this.#beginNext(nowMs);
       },
     });

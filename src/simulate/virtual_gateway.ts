@@ -16,6 +16,7 @@ import { EndpointTable } from "../core/endpoint_table.ts";
 import { hashBytes, type KeyHash } from "../core/hash.ts";
 import { Ledger } from "../core/ledger.ts";
 import {
+  type Held,
   type Placed,
   Placement,
   type PlaceRequest,
@@ -26,7 +27,7 @@ import { QueueBoard } from "../core/queue_board.ts";
 import { type SchedulingPolicy, toLevel } from "../core/scheduling_policy.ts";
 import { SessionTable } from "../core/session_table.ts";
 import { WaitQueue } from "../core/wait_queue.ts";
-import { boostAtMs, type WaitingCall } from "../core/waiting_call.ts";
+import { boostAtMs } from "../core/waiting_call.ts";
 import { rendezvous } from "../policies/rendezvous.ts";
 import { roundRobin } from "../policies/round_robin.ts";
 import type { Contender } from "./contenders.ts";
@@ -174,20 +175,17 @@ export class VirtualGateway {
       expectedMs: 0,
     };
     const pool = this.#pool;
-    // A place may be granted before `add` returns.
-    const waiting: { call?: WaitingCall | undefined } = {};
-    waiting.call = this.#queue.add({
+    this.#queue.add({
       pool,
       boundSlot: placement.wantedSlot(request, held),
       tried: undefined,
-      level: this.#levelOf(call, held.record, held.inheritedMs),
+      level: this.#levelOf(call, held),
       patienceUntilMs: nowMs + patienceMs,
       boostAtMs: hasPromotion ? boostAtMs(past, boostRatio, nowMs) : Infinity,
       overdueAtMs: hasPromotion ? nowMs + overdueMs : Infinity,
       timeoutAtMs: hasPromotion ? nowMs + timeoutMs : Infinity,
       poolNow: () => pool,
-      granted: (slot, atMs) => {
-        const isBoosted = waiting.call?.isBoosted ?? false;
+      granted: (slot, atMs, { isBoosted }) => {
         const placed = placement.placeHeld(
           { ...request, nowMs: atMs },
           held,
@@ -202,10 +200,10 @@ export class VirtualGateway {
     }, nowMs);
   }
 
-  #levelOf(call: LiveCall, record: number, criticalPathMs: number): number {
+  #levelOf(call: LiveCall, { record, inheritedMs }: Held): number {
     const isTracked = record >= 0;
     return toLevel(this.#policy.level({
-      criticalPathMs,
+      criticalPathMs: inheritedMs,
       attainedMs: isTracked ? this.#sessions.attainedMs(record) : 0,
       servedCount: isTracked ? this.#sessions.turns(record) : 0,
       expectedMs: this.#deps.contender.policy.name === "oracle"
