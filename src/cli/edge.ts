@@ -2,10 +2,12 @@
  * What a command asks of the process: variables, files and the two streams.
  *
  * Invariant: no other file reads the environment, so that the binary can be
- * compiled with permission for the variables of the flag table and no others.
+ * compiled with permission for the variables of three tables and no others.
  *
  * @module
  */
+
+import { RUNTIME_VARIABLES } from "./runtime_variables.ts";
 
 /** The process as a command sees it. */
 export interface Edge {
@@ -26,8 +28,9 @@ export interface Edge {
   err(text: string): void;
 }
 
-/** The real process. */
+/** The real process, without the variables that only the runtime heeds. */
 export function processEdge(): Edge {
+  for (const name of RUNTIME_VARIABLES) Deno.env.delete(name);
   return {
     denoVersion: Deno.version.deno,
     env: (name) => Deno.env.get(name),

@@ -8,6 +8,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { CONFIG_FLAGS } from "../../src/cli/flags.ts";
+import { RUNTIME_VARIABLES } from "../../src/cli/runtime_variables.ts";
 import { SERVICE_VARIABLES } from "../../src/cli/service_variables.ts";
 import { test } from "../leakproof.ts";
 import { FILE_RULES } from "./file_rules.ts";
@@ -82,6 +83,7 @@ test("tidy: the program may read its own variables, no others", () => {
   assertEquals(allowedVariables(planted, "a"), ["A", "B"]);
   const variables = [
     ...CONFIG_FLAGS.map((flag) => flag.env),
+    ...RUNTIME_VARIABLES,
     ...Object.values(SERVICE_VARIABLES).map(({ name }) => name),
   ].sort();
   for (const task of ["start", "demo", "compile"]) {
