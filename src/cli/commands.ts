@@ -14,6 +14,7 @@ import { endpointsCommand } from "./endpoints.ts";
 import { manCommand } from "./man.ts";
 import { restoreCommand } from "./restore.ts";
 import { serveCommand } from "./serve.ts";
+import { simulateCommand } from "./simulate.ts";
 import { systemdCommand } from "./systemd.ts";
 import { versionCommand } from "./version.ts";
 
@@ -25,6 +26,7 @@ export const COMMANDS: readonly Command[] = [
   endpointsCommand,
   drainCommand,
   restoreCommand,
+  simulateCommand,
   systemdCommand,
   manCommand(() => COMMANDS),
   completionsCommand(() => COMMANDS),
