@@ -20,6 +20,9 @@ import { FILTER_VALUE_BYTES_MAX, hashKey } from "./session_key.ts";
 /** Most sources of one plan: three times what all known clients need. */
 export const SESSION_KEY_SOURCES_MAX = 64;
 
+/** What the names of sources that look in the path begin with. */
+const PATH_PREFIX = "path:";
+
 /** A source that looks in the head, and its place in the plan's list. */
 interface RankedSource {
   readonly rank: number;
@@ -65,6 +68,14 @@ export class KeyPlan {
     if (this.#others.length === 0) return found;
     const find = ({ source }: RankedSource) => source.find(head);
     return firstKey(this.#others, found, find) ?? found;
+  }
+
+  /** The template of the path source that the target matches, if one does. */
+  pathTemplate(head: RequestHead): string | undefined {
+    const ranked = this.#others.find(({ source }) =>
+      source.name.startsWith(PATH_PREFIX) && source.find(head) !== undefined
+    );
+    return ranked?.source.name.slice(PATH_PREFIX.length);
   }
 
   /** Whether a body could hold a key of a better source than `found`. */

@@ -107,10 +107,18 @@ export class Attempts {
     call: Call<"admit">,
     placing: Promise<Placed>,
   ): Promise<Call<"attempt">> {
+    const { outside, traffic: { times } } = this.#parts;
     try {
-      return this.#admitted(call, await placing);
+      const placed = await placing;
+      times.waited("placed", placed.placedAtMs - call.sinceMs);
+      return this.#admitted(call, placed);
     } catch (cause) {
-      call.queueMs += this.#parts.outside.clock.nowMs() - call.sinceMs;
+      const waitMs = outside.clock.nowMs() - call.sinceMs;
+      call.queueMs += waitMs;
+      // A call that a full queue has refused has not waited.
+      if (cause instanceof GatewayError && cause.code !== "queue_full") {
+        times.waited(cause.code, waitMs);
+      }
       throw cause;
     }
   }
@@ -123,7 +131,7 @@ export class Attempts {
       throw new Error(`Cannot find an endpoint in slot ${placed.slot}`);
     }
     call.queueMs += placed.placedAtMs - call.sinceMs;
-    traffic.attempted(placed.outcome);
+    traffic.attempted(placed);
     return this.#transitions.advance(call, "attempt", placed, target);
   }
 
@@ -180,9 +188,10 @@ export class Attempts {
     call: Call<"attempt" | "relay">,
     failure: GatewayError,
   ): void {
-    const { health, outside, placement } = this.#parts;
+    const { health, outside, placement, traffic } = this.#parts;
     const { placed, pool } = call;
     if (failure.row.fault !== "upstream") return;
+    traffic.endpointFailed(placed);
     placement.failed(placed);
     const { code } = failure;
     const nowMs = outside.clock.nowMs();

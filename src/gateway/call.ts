@@ -102,6 +102,8 @@ export interface Call<In extends Phase = Phase> {
   /** Slots of endpoints that failed this call. */
   tried: number[] | undefined;
   isGone: boolean;
+  /** Its place among all calls under way; written by their roster alone. */
+  rosterPlace: number;
 }
 
 /** A call at its start; `transitions.ts` alone calls this. */
@@ -130,6 +132,7 @@ export function newCall(
     attemptCount: 0,
     tried: undefined,
     isGone: false,
+    rosterPlace: -1,
   };
   return call as Call<"accept">;
 }

@@ -22,10 +22,12 @@ import { asGatewayError, errorAnswer, errorEvent } from "./error_answer.ts";
 import { acceptableRequestId, answerHeaders } from "./headers.ts";
 import { readHints } from "./hints.ts";
 import type { Inflate } from "./inflate.ts";
+import { type LiveCall, oldestCalls } from "./live_calls.ts";
 import type { OpenPhase } from "./phase.ts";
 import { ProgressWatch } from "./progress.ts";
 import { RelayedBody, type RelayEnd } from "./relay.ts";
 import { Sniffer, type SniffLimits } from "./sniff.ts";
+import { StreamMeter } from "./stream_meter.ts";
 import { Transitions } from "./transitions.ts";
 import { Tunnels } from "./tunnels.ts";
 import { handshakeOf } from "./websocket_handshake.ts";
@@ -74,6 +76,13 @@ export class Gateway {
     } catch (cause) {
       return this.#fail(call, asGatewayError(cause));
     }
+  }
+
+  /** The oldest requests under way, at most `count`. */
+  live(count: number): LiveCall[] {
+    const { outside, plan } = this.#parts;
+    const { underWay } = this.#transitions;
+    return oldestCalls(underWay, { count, nowMs: outside.clock.nowMs(), plan });
   }
 
   /** Closes the tunnels with 1001, which no listener waits for. */
@@ -150,7 +159,7 @@ export class Gateway {
   }
 
   #relayBody(call: Call<"relay">): Answer {
-    const { plan, traffic } = this.#parts;
+    const { outside, plan, traffic } = this.#parts;
     const { response } = call;
     const { status, body } = response;
     const isStreamed = body !== undefined && !(body instanceof Uint8Array);
@@ -163,23 +172,19 @@ export class Gateway {
     if (isEvents) headers.push(["x-accel-buffering", "no"]);
     const answer = { status, headers: signed(call, headers, plan) };
     if (!isStreamed) {
-      traffic.times.firstByte(call.sinceMs - call.acceptedAtMs);
-      traffic.relayed(body?.length ?? 0);
+      traffic.firstByte(call.placed, call.acceptedAtMs, call.sinceMs);
+      traffic.relayed(call.placed, body?.length ?? 0);
       this.#endRelay(call, { kind: "complete" });
       return { ...answer, body };
     }
-    let hasBytes = false;
+    const meter = new StreamMeter(call, { clock: outside.clock, traffic });
     const relayed = new RelayedBody(body, {
       errorEvent: isEvents
         ? (error) => errorEvent(error, call.request.head.target, call.id)
         : undefined,
       asError: (cause) => failureOf(call, cause),
       drainsWhenGone: call.target.finishes,
-      onBytes: (byteCount) => {
-        if (!hasBytes) this.#noteFirstByte(call);
-        hasBytes = true;
-        traffic.relayed(byteCount);
-      },
+      onBytes: (byteCount) => meter.count(byteCount),
       onEnd: (end) => this.#endRelay(call, end),
     });
     return { ...answer, body: relayed };
@@ -189,7 +194,7 @@ export class Gateway {
   #relayTunnel(call: Call<"relay">, socket: Socket): Answer {
     const { outside, plan, traffic } = this.#parts;
     const { status, headers } = call.response;
-    traffic.times.firstByte(call.sinceMs - call.acceptedAtMs);
+    traffic.firstByte(call.placed, call.acceptedAtMs, call.sinceMs);
     const tunnel = this.#tunnels.open(socket, {
       protocol: headerValue(headers, "sec-websocket-protocol"),
       onEnd: (end, cause) => {
@@ -204,12 +209,6 @@ export class Gateway {
       body: undefined,
       tunnel,
     };
-  }
-
-  /** The first byte of a body that streams. */
-  #noteFirstByte(call: Call<"relay">): void {
-    const { outside, traffic } = this.#parts;
-    traffic.times.firstByte(outside.clock.nowMs() - call.acceptedAtMs);
   }
 
   #endRelay(call: Call<"relay">, end: RelayEnd): void {

@@ -1,5 +1,6 @@
 /**
- * How long requests take: in each phase, to the first byte, and in all.
+ * How long requests take: in each phase, in the queue, to the first byte,
+ * between two pieces of an answer, and in all.
  *
  * The clock ticks in milliseconds, and many phases take microseconds. Such a
  * phase is 0 ms long most of the time and 1 ms when a tick falls into it, in
@@ -12,6 +13,7 @@
  * @module
  */
 import type { CounterLayout } from "../core/counters.ts";
+import type { ErrorCode } from "../core/error.ts";
 import { Histogram, type HistogramFamily } from "../core/histogram.ts";
 import { PHASES } from "./phase.ts";
 
@@ -51,10 +53,33 @@ const REQUEST: HistogramFamily = {
   bucketsMs: BUCKETS_MS,
 };
 
+const CHUNK_GAP: HistogramFamily = {
+  name: "tryst_chunk_gap_seconds",
+  help: "Time between two pieces of a streamed answer as they were handed " +
+    "on: of the engine, and of the client where that reads more slowly.",
+  label: undefined,
+  values: [""],
+  bucketsMs: BUCKETS_MS,
+};
+
+/** How waiting ends; errors that are not listed are `other`. */
+const WAIT_ENDS = ["placed", "queue_timeout", "client_gone", "other"] as const;
+
+const QUEUE_WAIT: HistogramFamily = {
+  name: "tryst_queue_wait_seconds",
+  help: "Time that requests waited for a place, those that waited at all, " +
+    "by how the waiting ended.",
+  label: "outcome",
+  values: WAIT_ENDS,
+  bucketsMs: BUCKETS_MS,
+};
+
 /** The families measured. */
 export const TIME_FAMILIES: readonly HistogramFamily[] = [
   PHASE,
   FIRST_BYTE,
+  CHUNK_GAP,
+  QUEUE_WAIT,
   REQUEST,
 ];
 
@@ -63,6 +88,8 @@ export class PhaseTimes {
   readonly #phase: Histogram;
   readonly #firstByte: Histogram;
   readonly #request: Histogram;
+  readonly #chunkGap: Histogram;
+  readonly #queueWait: Histogram;
 
   constructor(layout: CounterLayout, row: Float64Array) {
     const of = (family: HistogramFamily) =>
@@ -70,6 +97,8 @@ export class PhaseTimes {
     this.#phase = of(PHASE);
     this.#firstByte = of(FIRST_BYTE);
     this.#request = of(REQUEST);
+    this.#chunkGap = of(CHUNK_GAP);
+    this.#queueWait = of(QUEUE_WAIT);
   }
 
   /**
@@ -84,6 +113,17 @@ export class PhaseTimes {
   /** The first byte of an answer has come, `ms` after the request's head. */
   firstByte(ms: number): void {
     this.#firstByte.add(0, ms);
+  }
+
+  /** A piece of a streamed answer has come, `ms` after the last one. */
+  chunkGap(ms: number): void {
+    this.#chunkGap.add(0, ms);
+  }
+
+  /** A request has waited for a place, and has one or waits no more. */
+  waited(end: "placed" | ErrorCode, ms: number): void {
+    const index = WAIT_ENDS.findIndex((listed) => listed === end);
+    this.#queueWait.add(index < 0 ? WAIT_ENDS.length - 1 : index, ms);
   }
 
   /** A request has ended that came `ms` ago. */

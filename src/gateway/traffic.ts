@@ -8,7 +8,8 @@
  */
 import { type CounterFamily, CounterLayout } from "../core/counters.ts";
 import { ERROR_TABLE, type ErrorCode } from "../core/error.ts";
-import type { AffinityOutcome } from "../core/placement.ts";
+import type { EndpointTally } from "../core/endpoint_traffic.ts";
+import type { AffinityOutcome, Placed } from "../core/placement.ts";
 import { PhaseTimes, TIME_FAMILIES } from "./phase_times.ts";
 import { TUNNEL_FAMILIES, TunnelTraffic } from "./tunnel_traffic.ts";
 
@@ -87,7 +88,7 @@ export function trafficLayout(sourceNames: readonly string[]): CounterLayout {
   return new CounterLayout(families, TIME_FAMILIES);
 }
 
-/** One worker's view of the counters, by cell. */
+/** One worker's view of the counters, by cell and by endpoint. */
 export class Traffic {
   readonly tunnels: TunnelTraffic;
   readonly times: PhaseTimes;
@@ -101,10 +102,19 @@ export class Traffic {
   readonly #attempts: number;
   readonly #bytes: number;
   readonly #layout: CounterLayout;
+  readonly #endpoints: EndpointTally;
 
-  constructor(layout: CounterLayout, row: Float64Array) {
+  /** @param row The worker's own, as is `endpoints`. */
+  constructor(
+    layout: CounterLayout,
+    { row, endpoints }: {
+      readonly row: Float64Array;
+      readonly endpoints: EndpointTally;
+    },
+  ) {
     this.#layout = layout;
     this.#row = row;
+    this.#endpoints = endpoints;
     this.tunnels = new TunnelTraffic(layout, row);
     this.times = new PhaseTimes(layout, row);
     this.#outcome = layout.offset("tryst_requests_total");
@@ -134,13 +144,27 @@ export class Traffic {
     this.#add(this.#windowFull, 1);
   }
 
-  attempted(outcome: AffinityOutcome): void {
+  attempted({ outcome, slot }: Placed): void {
     this.#add(this.#affinity + AFFINITY_OUTCOMES.indexOf(outcome), 1);
     this.#add(this.#attempts, 1);
+    this.#endpoints.attempted(slot, outcome === "hit");
   }
 
-  relayed(byteCount: number): void {
+  /** An attempt, or its relay, has failed by the endpoint's fault. */
+  endpointFailed({ slot }: Placed): void {
+    this.#endpoints.failed(slot);
+  }
+
+  /** The first byte of an answer has come, to a request that came then. */
+  firstByte(placed: Placed, acceptedAtMs: number, nowMs: number): void {
+    this.times.firstByte(nowMs - acceptedAtMs);
+    // The endpoint cannot help how long the request waited for it.
+    this.#endpoints.firstByte(placed.slot, nowMs - placed.placedAtMs);
+  }
+
+  relayed({ slot }: Placed, byteCount: number): void {
     this.#add(this.#bytes, byteCount);
+    this.#endpoints.relayed(slot, byteCount);
   }
 
   /** An engine's answer has reached the client whole. */

@@ -14,6 +14,7 @@
 import type { Outside } from "../core/outside.ts";
 import type { Placed } from "../core/placement.ts";
 import type { Pool } from "../core/pool.ts";
+import { Roster } from "../core/roster.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
 import { type Call, type Gain, newCall } from "./call.ts";
 import type { ClientRequest } from "./client_request.ts";
@@ -43,6 +44,8 @@ export interface TransitionParts {
 
 /** The transitions of one gateway. */
 export class Transitions {
+  /** The calls that have begun and not ended. */
+  readonly underWay = new Roster<Call>();
   readonly #parts: TransitionParts;
 
   constructor(parts: TransitionParts) {
@@ -51,7 +54,9 @@ export class Transitions {
 
   /** A request has come. */
   begin(request: ClientRequest, id: string): Call<"accept"> {
-    return newCall(request, id, this.#parts.outside.clock.nowMs());
+    const call = newCall(request, id, this.#parts.outside.clock.nowMs());
+    this.underWay.add(call);
+    return call;
   }
 
   /**
@@ -103,6 +108,7 @@ export class Transitions {
   end(call: Call<"settle">): void {
     const nowMs = this.#leave(call, undefined);
     this.#parts.times.ended(nowMs - call.acceptedAtMs);
+    this.underWay.delete(call);
   }
 
   /** Counts, and tells, how long the call was in its phase until now. */

@@ -17,7 +17,8 @@ import type { ClientRequest } from "./client_request.ts";
 import { type OpenPhase, type Phase, PHASES, SUCCESSORS } from "./phase.ts";
 import type { Target } from "./routes.ts";
 import type { Sniffed } from "./sniff.ts";
-import { Traffic, trafficLayout } from "./traffic.ts";
+import { PhaseTimes } from "./phase_times.ts";
+import { trafficLayout } from "./traffic.ts";
 import { Transitions } from "./transitions.ts";
 
 // Transitions hand these on and look at none but the outcome.
@@ -45,7 +46,7 @@ class Bench {
         clock: { nowMs: () => this.nowMs, after: () => () => {} },
         log: Object.assign(log, { takesDebug }),
       },
-      times: new Traffic(layout, this.#counters.row(0)).times,
+      times: new PhaseTimes(layout, this.#counters.row(0)),
     });
   }
 

@@ -114,7 +114,10 @@ export function assembleGateway(parts: AssemblyParts): Assembly {
     health: new PassiveHealth(state.endpoints),
     retries: new RetryBudget(config.attempts.budget),
     attemptsMax: config.attempts.max,
-    traffic: new Traffic(state.counters.layout, state.counters.row(index)),
+    traffic: new Traffic(state.counters.layout, {
+      row: state.counters.row(index),
+      endpoints: state.endpointTraffic.tally(index),
+    }),
   });
   const bell = state.board.bell(index);
   return { gateway, admission, bell, placement, routes, upstream };

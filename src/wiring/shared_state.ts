@@ -12,7 +12,9 @@ import { type CapacityBuffers, CapacityTable } from "../core/capacity_table.ts";
 import type { CounterLayout } from "../core/counters.ts";
 import { Counters } from "../core/counters.ts";
 import { EndpointTable } from "../core/endpoint_table.ts";
+import { EndpointTraffic } from "../core/endpoint_traffic.ts";
 import { Ledger } from "../core/ledger.ts";
+import { LoopLags } from "../core/loop_lag.ts";
 import { QueueBoard } from "../core/queue_board.ts";
 import type { PlaceSecret } from "../core/session_place.ts";
 import { SessionTable } from "../core/session_table.ts";
@@ -24,6 +26,9 @@ export interface SharedBuffers {
   readonly sessions: SharedArrayBuffer;
   readonly endpoints: SharedArrayBuffer;
   readonly counters: SharedArrayBuffer;
+  readonly endpointTraffic: SharedArrayBuffer;
+  /** One thread a worker, by its index, and the main thread behind them. */
+  readonly lags: SharedArrayBuffer;
   readonly budget: SharedArrayBuffer;
   readonly board: SharedArrayBuffer;
   readonly capacity: CapacityBuffers;
@@ -37,6 +42,8 @@ export interface SharedState {
   readonly sessions: SessionTable;
   readonly endpoints: EndpointTable;
   readonly counters: Counters;
+  readonly endpointTraffic: EndpointTraffic;
+  readonly lags: LoopLags;
   readonly board: QueueBoard;
   readonly capacity: CapacityTable;
 }
@@ -66,6 +73,10 @@ export function createSharedState(
     sessions: sessions.buffer,
     endpoints: new EndpointTable().buffer,
     counters,
+    endpointTraffic: new SharedArrayBuffer(
+      EndpointTraffic.bytesFor(workerCount),
+    ),
+    lags: new SharedArrayBuffer(LoopLags.bytesFor(workerCount + 1)),
     budget: new SharedArrayBuffer(Budget.bytesFor(workerCount)),
     board: QueueBoard.create(workerCount).buffer,
     capacity: new CapacityTable(new EndpointTable()).buffers,
@@ -85,6 +96,8 @@ export function attachSharedState(
     endpoints,
     capacity: new CapacityTable(endpoints, buffers.capacity),
     counters: new Counters(layoutOf(config), buffers.counters),
+    endpointTraffic: new EndpointTraffic(buffers.endpointTraffic),
+    lags: new LoopLags(buffers.lags),
     board: new QueueBoard(buffers.board),
   };
 }
