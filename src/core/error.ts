@@ -189,3 +189,9 @@ export class GatewayError extends Error {
     return ERROR_TABLE[this.code];
   }
 }
+
+/** An expected failure as it is, anything else as `internal_error`. */
+export function asGatewayError(cause: unknown): GatewayError {
+  if (cause instanceof GatewayError) return cause;
+  return new GatewayError("internal_error", { cause });
+}

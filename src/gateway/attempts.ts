@@ -95,7 +95,7 @@ export class Attempts {
       },
       hints: call.hints,
       poolNow: () => routes.poolFor(call.sniffed.model),
-      onGone: (callback) => call.request.onGone(callback),
+      onGone: (callback) => watchClient(call, callback),
     });
     // Most calls do not wait, and should not pay for a promise.
     return placed instanceof Promise
@@ -176,7 +176,7 @@ export class Attempts {
       body: sniffed.body,
       contentLength: sniffed.contentLength,
     });
-    request.onGone(() => {
+    watchClient(call, () => {
       call.isGone = true;
       if (!target.finishes) exchange.abort();
     });
@@ -242,6 +242,12 @@ export class Attempts {
       throw failure;
     }
   }
+}
+
+/** Has `leave` called when the client leaves, in place of what was before. */
+function watchClient(call: Call, leave: () => void): void {
+  call.leave = leave;
+  call.request.onGone(leave);
 }
 
 /** An attempt that was given up without the client's leave: at stopping. */

@@ -102,6 +102,8 @@ export interface Call<In extends Phase = Phase> {
   /** Slots of endpoints that failed this call. */
   tried: number[] | undefined;
   isGone: boolean;
+  /** What happens when its client leaves. */
+  leave: (() => void) | undefined;
   /** Its place among all calls under way; written by their roster alone. */
   rosterPlace: number;
 }
@@ -132,6 +134,7 @@ export function newCall(
     attemptCount: 0,
     tried: undefined,
     isGone: false,
+    leave: undefined,
     rosterPlace: -1,
   };
   return call as Call<"accept">;

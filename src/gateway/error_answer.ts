@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { ERROR_TABLE, GatewayError } from "../core/error.ts";
+import { ERROR_TABLE, type GatewayError } from "../core/error.ts";
 import type { Header } from "../core/request.ts";
 import type { Answer } from "./client_request.ts";
 
@@ -23,12 +23,6 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
 };
 
 const encoder = new TextEncoder();
-
-/** An expected failure as it is, anything else as `internal_error`. */
-export function asGatewayError(cause: unknown): GatewayError {
-  if (cause instanceof GatewayError) return cause;
-  return new GatewayError("internal_error", { cause });
-}
 
 /** The error object in the shape of the API that `target` belongs to. */
 function errorBody(
@@ -84,10 +78,17 @@ export function errorEvent(
   target: string,
   requestId: string,
 ): string {
-  const name = isAnthropic(target) ? "event: error\n" : "";
-  return `${name}data: ${
-    JSON.stringify(errorBody(error, target, requestId))
-  }\n\n`;
+  return jsonEvent(errorBody(error, target, requestId), target, true);
+}
+
+/** One event of a stream; Anthropic's name the kind of theirs. */
+export function jsonEvent(
+  data: unknown,
+  target: string,
+  isError: boolean,
+): string {
+  const name = isError && isAnthropic(target) ? "event: error\n" : "";
+  return `${name}data: ${JSON.stringify(data)}\n\n`;
 }
 
 /** The Messages API lives at `/v1/messages` and below. */

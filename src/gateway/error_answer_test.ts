@@ -4,9 +4,14 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { ERROR_TABLE, type ErrorCode, GatewayError } from "../core/error.ts";
+import {
+  asGatewayError,
+  ERROR_TABLE,
+  type ErrorCode,
+  GatewayError,
+} from "../core/error.ts";
 import { test } from "../../tests/leakproof.ts";
-import { asGatewayError, errorAnswer } from "./error_answer.ts";
+import { errorAnswer } from "./error_answer.ts";
 
 function bodyOf(code: ErrorCode, target: string): Record<string, unknown> {
   const answer = errorAnswer(new GatewayError(code), target, "id-1");

@@ -9,23 +9,25 @@
  * @module
  */
 import type { Budget } from "../core/budget.ts";
-import { GatewayError } from "../core/error.ts";
+import { asGatewayError, GatewayError } from "../core/error.ts";
 import type { KeyPlan } from "../core/key_plan.ts";
 import type { Socket } from "../core/outside.ts";
 import { headerValue } from "../core/request.ts";
-import type { UpstreamResponse } from "../upstream/client.ts";
 import { checkHead } from "./accept.ts";
 import { type AttemptParts, Attempts, failureOf } from "./attempts.ts";
 import { type Call, signed } from "./call.ts";
 import type { Answer, ClientRequest } from "./client_request.ts";
-import { asGatewayError, errorAnswer, errorEvent } from "./error_answer.ts";
-import { acceptableRequestId, answerHeaders } from "./headers.ts";
+import { errorAnswer, errorEvent } from "./error_answer.ts";
+import { answerHeaders } from "./headers.ts";
 import { readHints } from "./hints.ts";
 import type { Inflate } from "./inflate.ts";
 import { type LiveCall, oldestCalls } from "./live_calls.ts";
 import type { OpenPhase } from "./phase.ts";
 import { ProgressWatch } from "./progress.ts";
+import { queuedAnswer } from "./queued_answer.ts";
 import { RelayedBody, type RelayEnd } from "./relay.ts";
+import { RequestIds } from "./request_ids.ts";
+import { isEventStream, isServed } from "./response_kind.ts";
 import { Sniffer, type SniffLimits } from "./sniff.ts";
 import { StreamMeter } from "./stream_meter.ts";
 import { Transitions } from "./transitions.ts";
@@ -38,6 +40,8 @@ export interface GatewayParts extends AttemptParts {
   readonly inflate: Inflate;
   readonly limits: SniffLimits;
   readonly budget: Budget;
+  /** Between two signs of life to a stream that waits; off if `undefined`. */
+  readonly keepaliveMs: number | undefined;
 }
 
 /** Takes requests and answers them; holds no state of its own but its parts. */
@@ -47,13 +51,12 @@ export class Gateway {
   readonly #transitions: Transitions;
   readonly #attempts: Attempts;
   readonly #progress: ProgressWatch;
-  readonly #idPrefix: string;
-  #requestCount = 0;
+  readonly #ids: RequestIds;
   readonly #tunnels: Tunnels;
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
-    this.#idPrefix = requestIdPrefix(parts.outside.random);
+    this.#ids = new RequestIds(parts.outside.random);
     const { clock, random } = parts.outside;
     const { times, tunnels } = parts.traffic;
     this.#transitions = new Transitions({ outside: parts.outside, times });
@@ -71,8 +74,10 @@ export class Gateway {
       const keyed = await this.#sniff(sniffing);
       const ranking = this.#key(keyed);
       const admitting = this.#rank(ranking);
-      const relaying = await this.#attempts.run(admitting);
-      return this.#relay(relaying);
+      const answering = this.#finish(admitting);
+      return this.#parts.keepaliveMs === undefined
+        ? answering
+        : this.#keepAlive(admitting, answering, this.#parts.keepaliveMs);
     } catch (cause) {
       return this.#fail(call, asGatewayError(cause));
     }
@@ -102,14 +107,8 @@ export class Gateway {
 
   #begin(request: ClientRequest): Call<"accept"> {
     this.#parts.traffic.received();
-    const given = headerValue(request.head.headers, "x-request-id");
-    const id = acceptableRequestId(given) ?? this.#newRequestId();
+    const id = this.#ids.idOf(request.head.headers);
     return this.#transitions.begin(request, id);
-  }
-
-  #newRequestId(): string {
-    const count = (this.#requestCount++).toString(32);
-    return this.#idPrefix + count.padStart(8, "0");
   }
 
   /** Accept: takes a request's place, and refuses what has two readings. */
@@ -148,6 +147,31 @@ export class Gateway {
       throw new GatewayError("model_unknown", { param: "model" });
     }
     return this.#transitions.advance(call, "admit", pool);
+  }
+
+  /** Admit, attempt and relay; never rejects. */
+  async #finish(call: Call<"admit">): Promise<Answer> {
+    try {
+      return this.#relay(await this.#attempts.run(call));
+    } catch (cause) {
+      return this.#fail(call, asGatewayError(cause));
+    }
+  }
+
+  #keepAlive(
+    call: Call,
+    answering: Promise<Answer>,
+    everyMs: number,
+  ): Promise<Answer> {
+    const { outside, plan } = this.#parts;
+    const headers = () => signed(call, [], plan);
+    return queuedAnswer({
+      call,
+      answering,
+      everyMs,
+      headers,
+      clock: outside.clock,
+    });
   }
 
   /** Relay: the answer on its way to the client, at whose end it settles. */
@@ -261,25 +285,4 @@ export class Gateway {
       cause: isOurs ? cause?.stack : cause?.message,
     });
   }
-}
-
-/**
- * Whether an engine has worked for a call. What it refused cost nothing, and a
- * tunnel is open for as long as its client likes, at work or not.
- */
-function isServed(response: UpstreamResponse | undefined): boolean {
-  return response !== undefined && response.upgraded === undefined &&
-    response.status < 400;
-}
-
-function isEventStream(response: UpstreamResponse): boolean {
-  const type = headerValue(response.headers, "content-type");
-  return type !== undefined && /^text\/event-stream\b/i.test(type) &&
-    headerValue(response.headers, "content-encoding") === undefined;
-}
-
-/** 40 random bits tell gateways apart; a count tells requests apart. */
-function requestIdPrefix(random: () => number): string {
-  const bits = Math.floor(random() * 2 ** 40);
-  return `req-${bits.toString(32).padStart(8, "0")}`;
 }

@@ -112,19 +112,3 @@ function connectionNames(headers: HeaderList): Set<string> | undefined {
   }
   return names;
 }
-
-/** Most characters of a request id taken from a client. */
-const REQUEST_ID_LENGTH_MAX = 128;
-
-/**
- * The client's own request id where it is harmless in a log and a header
- * (visible ASCII, bounded length), else `undefined`.
- */
-export function acceptableRequestId(
-  value: string | undefined,
-): string | undefined {
-  if (value === undefined || value.length > REQUEST_ID_LENGTH_MAX) {
-    return undefined;
-  }
-  return /^[\x21-\x7e]+$/.test(value) ? value : undefined;
-}

@@ -111,6 +111,7 @@ export function assembleGateway(parts: AssemblyParts): Assembly {
       progressMs: config.timeouts.bodyMs ?? Infinity,
     },
     budget: budgetOf(config, buffers, index),
+    keepaliveMs: config.queue.keepaliveMs,
     health: new PassiveHealth(state.endpoints),
     retries: new RetryBudget(config.attempts.budget),
     attemptsMax: config.attempts.max,

@@ -282,3 +282,91 @@ test("failed calls add no service, served ones do (fault 10)", async () => {
     assert(await served(OK) >= 20);
   });
 });
+
+const STREAM_BODY = '{"model":"m","stream":true}';
+const KEPT_ALIVE = {
+  config: { queue: { keepalive: "1s", overdue: "none" } },
+};
+
+/** Queues a request for a stream behind another one. */
+async function queueStream(
+  world: GatewayWorld,
+  engine: GatedEngine,
+  body: string,
+): Promise<[first: RawClient, stream: RawClient]> {
+  const first = await send(world, "/first");
+  await engine.until(1);
+  const stream = await RawClient.connect(world.port);
+  await stream.send(post("/v1/chat/completions", body));
+  await untilWaiting(world, 1);
+  return [first, stream];
+}
+
+const SSE = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n" +
+  'Transfer-Encoding: chunked\r\n\r\nd\r\ndata: {"a":1}\r\n2\r\n\n\n\r\n0\r\n\r\n';
+const BUSY = "HTTP/1.1 503 Busy\r\nContent-Type: application/json\r\n" +
+  'Content-Length: 28\r\n\r\n{"error":{"message":"busy"}}';
+
+const LATE_ANSWERS: [what: string, answer: string, event: RegExp][] = [
+  ["a stream comes behind the comments", SSE, /: queued\n\n.*data: \{"a":1\}/s],
+  ["an error becomes an event", BUSY, /data: \{"error":\{"message":"busy"\}\}/],
+  ["what is no JSON becomes an error event", OK, /data: \{"error":.*malformed/],
+];
+for (const [what, answer, event] of LATE_ANSWERS) {
+  test(`queue.keepalive: ${what}`, async () => {
+    await withGate(async (world, engine) => {
+      const [first, stream] = await queueStream(world, engine, STREAM_BODY);
+      const head = await stream.until(/: queued\n\n/);
+      assertMatch(head, /^HTTP\/1\.1 200 /);
+      assertMatch(head, /content-type: text\/event-stream/);
+      await engine.answer();
+      await engine.until(2);
+      await engine.answer(answer);
+      assertMatch((await stream.reply()).body, event);
+      first.close();
+      stream.close();
+    }, KEPT_ALIVE);
+  });
+}
+
+test("queue.keepalive: a wait that is over becomes an error event", async () => {
+  await withGate(async (world, engine) => {
+    const [first, stream] = await queueStream(world, engine, STREAM_BODY);
+    const { body, status } = await stream.reply();
+    assertEquals(status, 200);
+    assertMatch(body, /: queued\n\ndata: \{"error":.*"code":"queue_timeout"/s);
+    stream.close();
+    await engine.answer();
+    await first.reply();
+    first.close();
+  }, {
+    config: { ...KEPT_ALIVE.config, timeouts: { queue: "1500ms" } },
+  });
+});
+
+test("queue.keepalive: a client that leaves its stream leaves the queue", async () => {
+  await withGate(async (world, engine) => {
+    const [first, stream] = await queueStream(world, engine, STREAM_BODY);
+    await stream.until(/: queued\n\n/);
+    stream.close();
+    await untilWaiting(world, 0);
+    await engine.answer();
+    await first.reply();
+    first.close();
+    await world.idle();
+    assertEquals(engine.came.length, 1);
+  }, KEPT_ALIVE);
+});
+
+test("queue.keepalive: who asked for no events gets none", async () => {
+  await withGate(async (world, engine) => {
+    const [first, plain] = await queueStream(world, engine, "{}");
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await engine.answer();
+    await engine.until(2);
+    await engine.answer();
+    assertEquals((await plain.reply()).body, "ok");
+    first.close();
+    plain.close();
+  }, KEPT_ALIVE);
+});
