@@ -85,8 +85,9 @@ export async function serve(
   let admin: AdminListener | undefined;
   try {
     admin = startAdmin(running);
-    await keeper?.start();
+    await keeper?.restore();
     const port = await supervisor.start(config.listen.port);
+    keeper?.start();
     const ports = { port, adminPort: admin.port };
     return await untilEnded(running, () => {
       sayListening(running, ports, edge);

@@ -72,7 +72,6 @@ export class SessionKeeper {
   #writing: Promise<void> | undefined;
   #cancel: () => void = () => {};
   #isFailing = false;
-  /** Whether the table holds all that the file did; never written before. */
   #isStarted = false;
   #isStopped = false;
   /** What was there when the table was last saved or restored. */
@@ -120,15 +119,22 @@ export class SessionKeeper {
   }
 
   /**
-   * Puts the sessions back, once the control side has given out slots, and
-   * begins to take snapshots. Other things may run meanwhile.
+   * Puts the sessions back, once the control side has given out slots and
+   * before there are requests. Other things may run meanwhile.
    */
-  async start(): Promise<void> {
+  async restore(): Promise<void> {
     if (this.#snapshot !== undefined) await this.#restore(this.#snapshot);
     this.#snapshot = undefined;
     this.#seen = this.#look();
+  }
+
+  /**
+   * Takes snapshots from now on, as the gateway serves. One that never does,
+   * because another has its port for example, leaves the file alone.
+   */
+  start(): void {
     this.#isStarted = true;
-    if (!this.#isStopped) this.#later();
+    this.#later();
   }
 
   /**
