@@ -1,0 +1,139 @@
+/**
+ * Tests of the experiment's own parts: the programs over HTTP, the plot and the
+ * summary.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { startEngine } from "../engine/engine.ts";
+import { contenderOf } from "../../src/simulate/contenders.ts";
+import { ENGINE_MODEL } from "../../src/simulate/engines.ts";
+import type { ExperimentRow } from "../../src/simulate/experiment.ts";
+import { drawPrograms } from "../../src/simulate/programs.ts";
+import { Simulation } from "../../src/simulate/simulation.ts";
+import { test } from "../../tests/leakproof.ts";
+import { queueDefaults } from "./defaults.ts";
+import { playOverHttp } from "./http_player.ts";
+import { plotOf } from "./plot.ts";
+import { summaryLines } from "./summary.ts";
+
+/** No call takes any time at this speed. */
+const SPEED = 1e9;
+
+function row(
+  contender: string,
+  load: number,
+  meanMs: number,
+): ExperimentRow {
+  return {
+    workload: "mixed",
+    engineCount: 1,
+    seed: 1,
+    load,
+    offered: 10 * load,
+    contender,
+    figures: {
+      programs: 1,
+      calls: 1,
+      meanMs,
+      p50Ms: meanMs / 2,
+      p95Ms: meanMs,
+      p99Ms: meanMs,
+      slowdown: 1,
+      fairness: 1,
+      programsPerSecond: 1,
+      cacheHits: 1,
+      longestWaitMs: 0,
+      longestQueuedMs: 0,
+      spills: 0,
+      shed: 0,
+    },
+  };
+}
+
+test("playOverHttp() has the engine count the tokens of the plan", async () => {
+  const programs = drawPrograms({
+    workload: "mixed",
+    programCount: 6,
+    programsPerSecond: 1,
+    seed: 4,
+  });
+  const simulated = new Simulation({
+    programs,
+    contender: contenderOf("sticky"),
+    engineCount: 1,
+    model: { ...ENGINE_MODEL, cacheBlocks: 1_000_000 },
+    queue: queueDefaults(ENGINE_MODEL.batchMax),
+    seed: 1,
+  }).run();
+  await using engine = await startEngine({
+    ...ENGINE_MODEL,
+    cacheBlocks: 1_000_000,
+    speed: SPEED,
+  });
+  const played = await playOverHttp({
+    programs,
+    baseUrl: engine.url,
+    speed: SPEED,
+    hasSession: true,
+    signal: AbortSignal.timeout(60_000),
+  });
+  assertEquals(played.calls, simulated.calls);
+  assertEquals(played.responsesMs.length, programs.length);
+  const hits = played.cachedTokens / played.promptTokens;
+  // Marks of the HTTP engine between turns are some tokens of their own.
+  assert(Math.abs(hits / simulated.cacheHits - 1) < 0.02, `${hits}`);
+});
+
+test("playOverHttp() rejects when an engine refuses", async () => {
+  await using engine = await startEngine({ checksModel: true, speed: SPEED });
+  const programs = drawPrograms({
+    workload: "bfcl",
+    programCount: 1,
+    programsPerSecond: Infinity,
+    seed: 1,
+  });
+  await assertRejects(
+    () =>
+      playOverHttp({
+        programs,
+        baseUrl: `${engine.url}/none`,
+        speed: SPEED,
+        hasSession: false,
+        signal: AbortSignal.timeout(10_000),
+      }),
+    Error,
+    "Cannot play program 0: the answer is 404",
+  );
+});
+
+test("plotOf() draws a panel for each size and a line for each contender", () => {
+  const rows = [0.7, 0.9].flatMap((load) => [
+    row("fcfs", load, 40_000 * load),
+    row("oracle", load, 20_000),
+    { ...row("fcfs", load, 30_000), engineCount: 4 },
+  ]);
+  const svg = plotOf(rows);
+  assertEquals(svg, plotOf(rows));
+  assertEquals(svg.match(/<g /g)?.length, 2);
+  assertEquals(svg.match(/>oracle</g)?.length, 1);
+  assertEquals(svg.match(/>fcfs</g)?.length, 2);
+  assert(svg.startsWith("<svg ") && svg.trimEnd().endsWith("</svg>"));
+  assert(!/NaN|Infinity|undefined/.test(svg), svg);
+  assert(!/NaN|Infinity/.test(plotOf([row("fcfs", 0.9, 32_000)])));
+});
+
+test("summaryLines() works out ratios and throughput at equal response", () => {
+  const rows = [
+    row("fcfs", 0.5, 10_000),
+    row("critical_path", 0.5, 5_000),
+    row("fcfs", 0.9, 30_000),
+    row("critical_path", 0.9, 12_000),
+  ];
+  assertEquals(summaryLines(rows), [
+    "load 0.50: critical_path / fcfs: mean 0.50 (want at most 0.7), p50 0.50, p99 0.50",
+    "load 0.90: critical_path / fcfs: mean 0.40 (want at most 0.7), p50 0.40, p99 0.40",
+    "at a mean response of 15.0 s: fcfs carries 6.000 programs/s",
+    "at a mean response of 15.0 s: critical_path carries over 9.000 programs/s",
+  ]);
+});
