@@ -47,11 +47,11 @@ export function shownKey(key: string): string {
 }
 
 /**
- * Takes out what stands between `//` and the last `@`.
+ * Takes out what stands between the scheme, if there is one, and the last `@`.
  *
- * Greedy on purpose: in a URL that is broken by a `/` in its password, the
- * rest of the password must not show either.
+ * Greedy on purpose: in a URL that is broken by a `/` in its password, or by
+ * one that is missing after its scheme, no part of the password must show.
  */
 function withoutCredentials(text: string): string {
-  return text.replace(/\/\/.*@/s, "//***@");
+  return text.replace(/^([a-z+]+:)?(\/*).*@/is, "$1$2***@");
 }

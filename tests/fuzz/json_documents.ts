@@ -53,9 +53,12 @@ const MEMBER_COUNT_MAX = 6;
 /** Makes documents. */
 export class DocumentMaker {
   readonly #random: SeededRandom;
+  readonly #longPeriod: number;
 
-  constructor(random: SeededRandom) {
+  /** One string or number in `longPeriod` is long. */
+  constructor(random: SeededRandom, longPeriod: number) {
     this.#random = random;
+    this.#longPeriod = longPeriod;
   }
 
   /** A whole document: an object, now and then after a mark and blanks. */
@@ -106,13 +109,13 @@ export class DocumentMaker {
 
   #number(): string {
     const random = this.#random;
-    if (!random.oneIn(12)) return random.pick(NUMBERS);
+    if (!random.oneIn(2 * this.#longPeriod)) return random.pick(NUMBERS);
     return "1" + "0".repeat(random.pick(LENGTHS) - random.below(3));
   }
 
   #string(): string {
     const random = this.#random;
-    if (random.oneIn(6)) {
+    if (random.oneIn(this.#longPeriod)) {
       const length = random.pick(LENGTHS) - 1 + random.below(3);
       const filler = random.pick(["x", "x", " ", "\\", '"', "é"]);
       return filler.repeat(length) + random.pick(["", "", "\\", '"', " "]);

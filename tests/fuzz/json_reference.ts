@@ -11,6 +11,8 @@
  */
 import { createHash } from "node:crypto";
 
+const encoder = new TextEncoder();
+
 /** A found value: index of its path, kind, and bytes in hexadecimal. */
 export interface Finding {
   readonly index: number;
@@ -46,11 +48,12 @@ export function referenceFindings(
 
 /** UTF-8 in hexadecimal; a surrogate that stands alone becomes three bytes. */
 export function utf8Hex(text: string): string {
+  if (text.isWellFormed()) return toHex(encoder.encode(text));
   let hex = "";
   for (const character of text) {
     const point = character.codePointAt(0) ?? 0;
     if (point < 0xd800 || point > 0xdfff) {
-      hex += toHex(new TextEncoder().encode(character));
+      hex += toHex(encoder.encode(character));
     } else {
       const bytes = [0xed, 0x80 | ((point >> 6) & 0x3f), 0x80 | (point & 0x3f)];
       hex += toHex(Uint8Array.from(bytes));
@@ -123,10 +126,16 @@ class Reader {
   }
 }
 
+/** Every byte as two hexadecimal digits: half of a fuzzer's time otherwise. */
+const HEX_OF_BYTE = Array.from(
+  { length: 256 },
+  (_, byte) => byte.toString(16).padStart(2, "0"),
+);
+
 /** Bytes as two hexadecimal digits each. */
 export function toHex(bytes: Uint8Array): string {
   let hex = "";
-  for (const byte of bytes) hex += byte.toString(16).padStart(2, "0");
+  for (const byte of bytes) hex += HEX_OF_BYTE[byte];
   return hex;
 }
 

@@ -16,6 +16,7 @@ import {
   type UpstreamResponse,
 } from "../../src/upstream/client.ts";
 import { MemoryNetwork, VirtualClock } from "../memory_sockets.ts";
+import type { FuzzOptions } from "./fuzz_options.ts";
 import { SeededRandom } from "./random.ts";
 import { type Outcome, referenceOutcome } from "./response_reference.ts";
 import { ResponseMaker } from "./response_texts.ts";
@@ -25,12 +26,6 @@ const SINGLE_BYTES_MAX = 400;
 /** Random ways to cut each response. */
 const RANDOM_SPLIT_COUNT = 3;
 const CUT_COUNT_MAX = 8;
-
-/** How much to fuzz. */
-export interface FuzzOptions {
-  readonly seed: number;
-  readonly cases: number;
-}
 
 /** @throws {Error} at the first response on which the two disagree. */
 export async function fuzzResponse(

@@ -17,6 +17,7 @@ import { MemberPaths } from "../../src/core/member_paths.ts";
 import type { ScanSink } from "../../src/core/scan_sink.ts";
 import { DocumentMaker } from "./json_documents.ts";
 import { type Finding, referenceFindings, toHex } from "./json_reference.ts";
+import type { FuzzOptions } from "./fuzz_options.ts";
 import { SeededRandom } from "./random.ts";
 
 /** The paths under test: leaves, prefixes of others, both at once. */
@@ -39,20 +40,30 @@ const PATHS = [
 }));
 const TREE = new MemberPaths(PATHS);
 const ALL_BITS = (1 << PATHS.length) - 1;
-/** Documents up to this many bytes are cut at every place. */
+/** Documents up to this many bytes may be cut at every place. */
 const EVERY_SPLIT_BYTES_MAX = 160;
-/** Random ways to cut that a longer document gets. */
-const RANDOM_SPLIT_COUNT = 6;
+/**
+ * One random document in so many is looked at thoroughly, and the rest quickly:
+ * new documents find more than the hundredth cut of an old one.
+ */
+const THOROUGH_PERIOD = 256;
+/** Random ways to cut that a document gets. */
+const RANDOM_SPLIT_COUNT = { thorough: 6, quick: 2 } as const;
+/** One string in so many is long: most of a scan's time goes there. */
+const LONG_PERIOD = { thorough: 6, quick: 400 } as const;
 /** Findings of a document at which the scanner is stopped in turn. */
-const STOP_COUNT_MAX = 4;
+const STOP_COUNT_MAX = { thorough: 4, quick: 1 } as const;
 /** Overwrites a chunk after its push: a scanner that keeps bytes is found. */
 const POISON = 0x22;
 
-/** How much to fuzz. */
-export interface FuzzOptions {
-  readonly seed: number;
-  readonly cases: number;
-}
+/** How closely one document is looked at. */
+type Closeness = keyof typeof RANDOM_SPLIT_COUNT;
+
+const encoder = new TextEncoder();
+const strictDecoder = new TextDecoder("utf-8", {
+  fatal: true,
+  ignoreBOM: true,
+});
 
 /** What a scan came to. */
 interface Outcome {
@@ -64,15 +75,16 @@ interface Outcome {
 export function fuzzScanner({ seed, cases }: FuzzOptions): void {
   for (let index = 0; index < cases; index++) {
     const random = new SeededRandom(seed + index);
-    const maker = new DocumentMaker(random);
-    const bytes = new TextEncoder().encode(maker.document());
+    const closeness = random.oneIn(THOROUGH_PERIOD) ? "thorough" : "quick";
+    const maker = new DocumentMaker(random, LONG_PERIOD[closeness]);
+    const bytes = encoder.encode(maker.document());
     const name = random.pick(["a", "stream", "other"]);
     const token = maker.token();
     const broken = random.oneIn(2) ? mutated(bytes, random) : undefined;
     try {
       checkToken(`{"${name}":${token}}`);
-      checkDocument(bytes, random);
-      if (broken !== undefined) checkDocument(broken, random);
+      checkDocument(bytes, random, closeness);
+      if (broken !== undefined) checkDocument(broken, random, closeness);
     } catch (cause) {
       const shown = toHex(broken ?? bytes);
       throw new Error(
@@ -85,10 +97,14 @@ export function fuzzScanner({ seed, cases }: FuzzOptions): void {
 }
 
 /** Checks every statement on one document, valid or not. */
-export function checkDocument(bytes: Uint8Array, random: SeededRandom): void {
+export function checkDocument(
+  bytes: Uint8Array,
+  random: SeededRandom,
+  closeness: Closeness = "thorough",
+): void {
   const whole = scan(bytes, []);
   checkReference(bytes, whole);
-  for (const cuts of splits(bytes.length, random)) {
+  for (const cuts of splits(bytes.length, random, closeness)) {
     expectEqual(`cut at ${cuts}`, scan(bytes, cuts), whole);
   }
   const cut = random.below(bytes.length + 1);
@@ -97,13 +113,13 @@ export function checkDocument(bytes: Uint8Array, random: SeededRandom): void {
   const changed = bytes.slice();
   if (cut < bytes.length) changed[cut] = random.below(256);
   expectPrefix("mutated", part.findings, scan(changed, []).findings);
-  checkStop(bytes, whole.findings);
+  checkStop(bytes, whole.findings, STOP_COUNT_MAX[closeness]);
 }
 
 /** Checks that a document of one scalar is accepted if and only if valid. */
 function checkToken(text: string): void {
   const findings = referenceFindings(text, PATHS);
-  const bytes = new TextEncoder().encode(text);
+  const bytes = encoder.encode(text);
   for (const cuts of [[], Array.from(bytes, (_, at) => at)]) {
     const outcome = scan(bytes, cuts);
     const wanted = findings === undefined
@@ -117,8 +133,7 @@ function checkToken(text: string): void {
 function checkReference(bytes: Uint8Array, whole: Outcome): void {
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-      .decode(bytes);
+    text = strictDecoder.decode(bytes);
   } catch {
     // Not UTF-8, of which JSON.parse has no opinion.
     return;
@@ -130,8 +145,12 @@ function checkReference(bytes: Uint8Array, whole: Outcome): void {
 }
 
 /** Stops at each of the first findings: nothing after it is reported. */
-function checkStop(bytes: Uint8Array, findings: readonly Finding[]): void {
-  const count = Math.min(findings.length, STOP_COUNT_MAX);
+function checkStop(
+  bytes: Uint8Array,
+  findings: readonly Finding[],
+  stopCountMax: number,
+): void {
+  const count = Math.min(findings.length, stopCountMax);
   for (let wanted = 1; wanted <= count; wanted++) {
     const outcome = scan(bytes, [], wanted);
     const expected = findings.slice(0, wanted);
@@ -171,12 +190,16 @@ function scan(
 }
 
 /** Ways to cut a document, empty chunks and single bytes among them. */
-function* splits(size: number, random: SeededRandom): Generator<number[]> {
-  if (size <= EVERY_SPLIT_BYTES_MAX) {
+function* splits(
+  size: number,
+  random: SeededRandom,
+  closeness: Closeness,
+): Generator<number[]> {
+  if (closeness === "thorough" && size <= EVERY_SPLIT_BYTES_MAX) {
     for (let at = 0; at <= size; at++) yield [at];
     yield Array.from({ length: size }, (_, at) => at);
   }
-  for (let round = 0; round < RANDOM_SPLIT_COUNT; round++) {
+  for (let round = RANDOM_SPLIT_COUNT[closeness]; round > 0; round--) {
     const step = random.pick([1, 3, 40, 700, 4000]);
     const cuts: number[] = [];
     let at = random.below(step + 1);
@@ -199,13 +222,18 @@ function mutated(bytes: Uint8Array, random: SeededRandom): Uint8Array {
       ? random.below(256)
       : random.pick([...'"\\{}[],: \u0000tn0']).charCodeAt(0);
     const middle = random.pick([[], [byte], [byte, result[at] ?? 0]]);
-    result = Uint8Array.from([...head, ...middle, ...result.subarray(at + 1)]);
+    const tail = result.subarray(at + 1);
+    result = new Uint8Array(at + middle.length + tail.length);
+    result.set(head);
+    result.set(middle, at);
+    result.set(tail, at + middle.length);
   }
   return result;
 }
 
 function expectEqual(what: string, actual: unknown, wanted: unknown): void {
-  const [a, w] = [JSON.stringify(actual), JSON.stringify(wanted)];
+  const a = JSON.stringify(actual);
+  const w = JSON.stringify(wanted);
   if (a !== w) throw new Error(`${what}: current is ${a}, wanted is ${w}`);
 }
 

@@ -25,7 +25,9 @@ export function startProgram(
   env: Readonly<Record<string, string>> = {},
 ): Running {
   const binary = Deno.env.get("TRYST_BINARY");
-  const before = binary === undefined ? ["run", ...PERMISSIONS, MAIN] : [];
+  const before = binary === undefined
+    ? ["run", "--cached-only", ...PERMISSIONS, MAIN]
+    : [];
   const command = new Deno.Command(binary ?? Deno.execPath(), {
     args: [...before, ...args],
     env: { NO_COLOR: "1", ...runtimeFolder(), ...env },

@@ -96,10 +96,10 @@ test("proxies that the environment names get nothing", async () => {
   const url = `http://127.0.0.1:${proxy.address.port}`;
   const env = {
     HTTP_PROXY: url,
-    http_proxy: url,
+    "http_proxy": url,
     HTTPS_PROXY: url,
     ALL_PROXY: url,
-    all_proxy: url,
+    "all_proxy": url,
   };
   await whileServing(env, async ({ port, admin }) => {
     assertEquals((await call(port, bare("GET", "/x"))).body, "ok");
