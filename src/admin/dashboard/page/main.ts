@@ -88,11 +88,13 @@ function received(status: GatewayStatus): void {
   showQueue(status);
   live.update(status.live);
   showIf("live_none", status.live.length === 0);
+  showIf("live_scroll", status.live.length > 0);
   failures.update(status.failures.map((failure) => ({
     failure,
     ageMs: nowMs - failure.atMs,
   })));
   showIf("failures_none", status.failures.length === 0);
+  showIf("failures_scroll", status.failures.length > 0);
   look();
 }
 

@@ -82,7 +82,7 @@ export function failureRow(errors: ErrorTable): Row<FailureMoment> {
   return {
     element,
     update({ failure, ageMs }) {
-      show(age, duration(Math.max(0, Math.floor(ageMs / 1_000) * 1_000)));
+      show(age, ago(ageMs));
       show(code, failure.code);
       const { code: name } = failure;
       const known = Object.hasOwn(errors, name) ? errors[name] : undefined;
@@ -133,4 +133,10 @@ function cell(
   element.dataset.label = label;
   element.setAttribute("role", "cell");
   return element;
+}
+
+/** Whole seconds, so that an old failure's age changes seldom. */
+function ago(ageMs: number): string {
+  if (ageMs < 1_000) return "now";
+  return duration(Math.floor(ageMs / 1_000) * 1_000).replace(/\.0+/, "");
 }

@@ -114,6 +114,6 @@ function errors(
   const about = latest === undefined ? "" : `, the latest ${latest.code}`;
   return {
     level: "warn",
-    text: `${number(perSecond, "rate")} errors/s${about}.`,
+    text: `${number(perSecond, "rate")}\u00a0errors/s${about}.`,
   };
 }
