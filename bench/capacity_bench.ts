@@ -23,6 +23,7 @@ const nowMs = 1_764_000_000_000;
 
 const sample = {
   kind: "stream" as const,
+  requestBytes: 30_000,
   firstByteMs: 50.5,
   inFlightAtStart: 1_024,
   nowMs,

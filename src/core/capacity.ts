@@ -8,10 +8,21 @@
  * the smallest round-trip time for that of the empty path. What is fast, the
  * endpoint's own past says (`first_byte_baseline.ts`).
  *
+ * A limit begins where it holds nothing back, and falls on evidence. One that
+ * began low would have to rise by one a round: with answers of half a minute
+ * that takes longer than calls wait, so clients would be refused by a gateway
+ * whose engine is at ease.
+ *
  * What an engine says of itself is seconds old (3 to 6 s have been seen in
- * steady state, 18 s after a start), so it may lower a limit and stop it from
- * rising, but never raise it: predictions that grow with what is running
- * confirm themselves.
+ * steady state, 18 s after a start), so it may lower a limit, stop it from
+ * rising and keep it from being cut for what is not its doing, but never raise
+ * it: predictions that grow with what is running confirm themselves.
+ *
+ * Not only queues make all answers slow: prompts that the cache no longer
+ * holds do, for good. Cuts do not help against that, and this tells the two
+ * apart. Of a queue inside the engine at least half is gone when half of the
+ * requests are; when answers are as slow as before, the past is forgotten
+ * instead, and the limit stays.
  *
  * Invariant: the limit stays within its bounds, and one decision raises it by
  * one at most.
@@ -21,19 +32,22 @@
 
 /** Where a learned limit begins, and what it never leaves; in requests. */
 export const LEARNED_LIMIT = {
-  /**
-   * Small models on small cards run 64 at once, and a first burst on a larger
-   * engine is served in few rounds more.
-   */
-  initial: 64,
+  /** As much as anybody has, until there is evidence that it is too much. */
+  initial: 8_192,
   /**
    * Fewer cannot be told from an engine at rest: one round has to hold answers
    * that did not wait for each other. An engine with fewer places than this
    * is better configured.
    */
   min: 8,
-  /** The most sequences that engines run at once by default. */
-  max: 1_024,
+  /** Eight ranks behind one address, with the usual 1,024 sequences each. */
+  max: 8_192,
+  /**
+   * No cut begins below this, unless the limit does: in quiet hours a stall
+   * would leave a limit that is far too low for the next busy one. Small
+   * models on small cards run as many at once.
+   */
+  cutFrom: 64,
 } as const;
 
 /** What a decision does. */
@@ -47,7 +61,11 @@ export type CapacityChange = "raised" | "cut" | "held";
  * - `unconfirmed_baseline`: answers have not been as fast as they once were
  *   for a whole window; half the load shows whether the engine or its queue
  *   is the cause.
+ * - `cut_in_vain`: no answer of the round was fast, and half of the load has
+ *   not changed how slow: what counts as fast is learned anew.
  * - `engine_queue`: the engine says that requests wait inside it.
+ * - `no_engine_queue`: no answer of the round was fast, but the engine says
+ *   that nothing waits inside it.
  * - `cache_full`: the engine says that its KV cache is nearly full.
  * - `limit_not_reached`: it held nothing back.
  * - `lowest`, `highest`: it would leave its bounds.
@@ -58,6 +76,8 @@ export const CAPACITY_CHANGES = {
   slow_first_byte: "cut",
   unconfirmed_baseline: "cut",
   engine_queue: "cut",
+  cut_in_vain: "held",
+  no_engine_queue: "held",
   cache_full: "held",
   limit_not_reached: "held",
   lowest: "held",
@@ -82,6 +102,10 @@ export interface CapacityFacts {
   readonly isHalfFull: boolean;
   /** Whether the baseline is to be confirmed before it is forgotten. */
   readonly isUnconfirmed: boolean;
+  /** Whether less load has not made slow answers any faster. */
+  readonly isInVain: boolean;
+  /** Whether the engine has lately said that nothing waits inside it. */
+  readonly isEngineIdle: boolean;
   /** Whether the engine has lately said that its KV cache is nearly full. */
   readonly isCacheFull: boolean;
 }
@@ -110,9 +134,12 @@ export const capacityRule = {
     const isLowest = limit <= LEARNED_LIMIT.min;
     if (!facts.hasFast) {
       // With so few in flight, a lower limit would change nothing.
-      return isLowest || !facts.isLoaded ? "lowest" : "slow_first_byte";
+      if (isLowest || !facts.isLoaded) return "lowest";
+      if (facts.isEngineIdle) return "no_engine_queue";
+      return facts.isInVain ? "cut_in_vain" : "slow_first_byte";
     }
-    if (facts.isUnconfirmed && facts.isHalfFull && !isLowest) {
+    const isDoubtful = facts.isUnconfirmed && !facts.isEngineIdle;
+    if (isDoubtful && facts.isHalfFull && !isLowest) {
       return "unconfirmed_baseline";
     }
     if (!facts.isReached) return "limit_not_reached";
@@ -120,13 +147,18 @@ export const capacityRule = {
     return limit >= LEARNED_LIMIT.max ? "highest" : "limit_reached";
   },
 
-  /** The limit that follows; the same for causes that hold it. */
-  limitAfter(cause: CapacityCause, limit: number): number {
+  /**
+   * The limit that follows; the same for causes that hold it.
+   *
+   * @param inFlight Requests in flight: a limit that far fewer have reached is
+   * cut from there, as a share less of it would change nothing.
+   */
+  limitAfter(cause: CapacityCause, limit: number, inFlight: number): number {
     switch (cause) {
       case "limit_reached":
         return bounded(limit + 1);
       case "slow_first_byte":
-        return bounded(limit * CUT_FACTOR);
+        return bounded(cutFrom(limit, inFlight) * CUT_FACTOR);
       case "unconfirmed_baseline":
         return bounded(limit * CONFIRM_FACTOR);
       default:
@@ -144,4 +176,8 @@ export const capacityRule = {
 function bounded(limit: number): number {
   const { min, max } = LEARNED_LIMIT;
   return Math.min(Math.max(Math.floor(limit), min), max);
+}
+
+function cutFrom(limit: number, inFlight: number): number {
+  return Math.min(limit, Math.max(inFlight, LEARNED_LIMIT.cutFrom));
 }

@@ -8,18 +8,19 @@
  *
  * @module
  */
-import { assert } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
 import { seededRandom } from "../../tests/placement_world.ts";
-import type { AnswerKind } from "./first_byte_baseline.ts";
-import { CapacityTable } from "./capacity_table.ts";
+import { LEARNED_LIMIT } from "./capacity.ts";
+import { type CapacitySample, CapacityTable } from "./capacity_table.ts";
 import { EndpointTable } from "./endpoint_table.ts";
 
 /** One call, and where it is. */
 interface Call {
   readonly promptMs: number;
   readonly answerMs: number;
-  readonly kind: AnswerKind;
+  readonly kind: CapacitySample["kind"];
+  readonly requestBytes: number | undefined;
   readonly sentAtMs: number;
   readonly inFlightAtStart: number;
   isAnswered: boolean;
@@ -31,7 +32,9 @@ type Random = () => number;
 interface Work {
   prompt(random: Random): number;
   answer(random: Random): number;
-  kind?(random: Random): AnswerKind;
+  kind?: CapacitySample["kind"];
+  /** Size of the request's body. */
+  bytes?(random: Random): number;
 }
 
 interface Event {
@@ -61,7 +64,9 @@ class Loop {
   nowMs = 1_764_000_000_000;
   batch: number;
   work: Work;
-  readonly clients: number;
+  clients: number;
+  /** Whether a whole answer of one token comes every second besides. */
+  isPinged = false;
   /** How late the engine's gauges are; 0 for an engine without. */
   gaugeLagS = 0;
   readonly endpoints = new EndpointTable();
@@ -85,6 +90,7 @@ class Loop {
     return Array.from({ length: seconds }, () => {
       this.#runUntil(this.nowMs + 1_000);
       this.#gauge();
+      this.#ping();
       return this.endpoints.limit(0);
     });
   }
@@ -112,6 +118,17 @@ class Loop {
     this.capacity.gauged(0, { running, waiting, cacheUsage: 0.5, nowMs });
   }
 
+  #ping(): void {
+    if (!this.isPinged) return;
+    this.capacity.answered(0, {
+      kind: "whole",
+      requestBytes: 100,
+      firstByteMs: 30,
+      inFlightAtStart: this.endpoints.inFlight(0),
+      nowMs: this.nowMs,
+    });
+  }
+
   #happen(call: Call): void {
     if (!call.isAnswered) {
       call.isAnswered = true;
@@ -129,6 +146,7 @@ class Loop {
   #report(call: Call): void {
     this.capacity.answered(0, {
       kind: call.kind,
+      requestBytes: call.requestBytes,
       firstByteMs: this.nowMs - call.sentAtMs,
       inFlightAtStart: call.inFlightAtStart,
       nowMs: this.nowMs,
@@ -143,7 +161,8 @@ class Loop {
       this.#queue.push({
         promptMs: this.work.prompt(this.#random),
         answerMs: this.work.answer(this.#random),
-        kind: this.work.kind?.(this.#random) ?? "stream",
+        kind: this.work.kind ?? "stream",
+        requestBytes: this.work.bytes?.(this.#random),
         sentAtMs: this.nowMs,
         inFlightAtStart: this.endpoints.inFlight(0),
         isAnswered: false,
@@ -199,17 +218,93 @@ for (const batch of [8, 32, 128, 512]) {
   });
 }
 
-test("whole answers, and both kinds together, are learned from", () => {
-  const answer = (random: Random) => 500 + exponential(3_500)(random);
-  const kinds: Required<Work>["kind"][] = [
-    () => "whole",
-    (random) => random() < 0.5 ? "whole" : "stream",
-  ];
-  for (const kind of kinds) {
-    const loop = new Loop(128, { prompt: () => 50, answer, kind });
-    loop.run(900);
-    assertNear(loop.run(900), 128);
+/** Prompts of 30,000 tokens. */
+const LONG: Work = {
+  prompt: () => 5_000,
+  answer: exponential(4_000),
+  bytes: () => 120_000,
+};
+
+test("long prompts after short ones are not taken for a queue", () => {
+  const loop = new Loop(64, { ...CHAT, bytes: () => 3_000 });
+  loop.run(600);
+  loop.work = LONG;
+  const limits = loop.run(900);
+  assert(Math.min(...limits) >= 0.75 * 64, `${Math.min(...limits)}`);
+  // A queue of as many as the batch doubles what reading the prompt takes.
+  assert(Math.max(...limits) <= 2.5 * 64, `${Math.max(...limits)}`);
+});
+
+test("prompts of the same size that the cache has lost cost half of the limit at most", () => {
+  for (const clients of [60, 256]) {
+    const loop = new Loop(64, { ...CHAT, bytes: () => 120_000 });
+    loop.clients = clients;
+    loop.run(600);
+    loop.work = LONG;
+    const limits = loop.run(1_800);
+    // A cut is by a fifth, and half of the load is to be seen.
+    const lowest = Math.min(...limits);
+    assert(lowest >= 0.4 * 60, `${lowest} for ${clients}`);
+    const later = loop.run(600);
+    assert(Math.min(...later) >= 0.75 * 60, `${Math.min(...later)}`);
+    const highest = Math.max(...later.map((limit) => Math.min(limit, clients)));
+    assert(highest <= 2.5 * 64, `${highest}`);
   }
+});
+
+test("an engine that never queues holds nobody back, however many there are", () => {
+  const work: Work = { prompt: () => 50, answer: exponential(30_000) };
+  for (const clients of [32, 200, 1_000]) {
+    const loop = new Loop(1_024, work);
+    loop.clients = clients;
+    const limits = loop.run(1_800);
+    assert(Math.min(...limits) >= clients, `${Math.min(...limits)}`);
+  }
+});
+
+test("whole answers alone say nothing, beside pings of one token neither", () => {
+  for (const isPinged of [false, true]) {
+    const loop = new Loop(128, {
+      prompt: () => 50,
+      answer: () => 10_000,
+      kind: "whole",
+    });
+    loop.isPinged = isPinged;
+    const limits = loop.run(1_800);
+    assertEquals(Math.min(...limits), LEARNED_LIMIT.initial);
+    assertEquals(Math.max(...limits), LEARNED_LIMIT.initial);
+  }
+});
+
+test("with gauges, whole answers are learned from", () => {
+  const work: Work = {
+    prompt: () => 50,
+    answer: exponential(10_000),
+    kind: "whole",
+  };
+  for (const initial of [64, LEARNED_LIMIT.initial]) {
+    for (const isPinged of [false, true]) {
+      const loop = new Loop(256, work);
+      loop.endpoints.setLearned(0, initial);
+      loop.gaugeLagS = 4;
+      loop.isPinged = isPinged;
+      loop.run(1_800);
+      const limits = loop.run(900);
+      const seen = `${Math.min(...limits)} to ${Math.max(...limits)}`;
+      // An eighth more than the engine runs is let pass.
+      assert(Math.min(...limits) >= 256, seen);
+      assert(Math.max(...limits) <= 1.125 * 256 + 8, seen);
+    }
+  }
+});
+
+test("with gauges, slow prompts lower no limit", () => {
+  const loop = new Loop(64, { ...CHAT, bytes: () => 120_000 });
+  loop.clients = 60;
+  loop.gaugeLagS = 4;
+  loop.run(600);
+  loop.work = LONG;
+  assert(Math.min(...loop.run(1_800)) >= 60);
 });
 
 test("an engine that has 32 places instead of 128 is followed", () => {

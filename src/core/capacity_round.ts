@@ -6,8 +6,8 @@
  * round lasts one round trip at least, and what was sent under a higher limit
  * says nothing against a lower one. A round ends with one fast answer among
  * enough of them. Without a fast one it goes on until that cannot be chance:
- * for as many answers as the limit, or several times as many as it usually
- * takes to meet a fast one, where prompts differ much.
+ * for as many answers as the limit, of a high one 128, or several times as
+ * many as it usually takes to meet a fast one, where prompts differ much.
  *
  * All of a round is one word, so an answer is counted by one exchange, in the
  * round it belongs to or not at all. The thread whose answer is the last one
@@ -47,8 +47,11 @@ const NUMBER_MAX = 0xfff;
 /** Fewer answers could all be to long prompts. */
 const SAMPLES_MIN = 16;
 
+/** So many slow answers in a row are no chance, however high the limit. */
+const SLOW_SAMPLES = 128;
+
 /** What bounds a round without a fast answer; it fits the count. */
-const SAMPLES_MAX: number = LEARNED_LIMIT.max;
+const SAMPLES_MAX = 1_024;
 
 /** With this many times the usual, 1 round in 400 has no fast one by chance. */
 const CHANCE_FACTOR = 6;
@@ -180,7 +183,8 @@ export class CapacityRounds {
     if (((word >>> FAST_SHIFT) & FAST_MASK) > 0) return true;
     const every = Atomics.load(this.#words, slot * SLOT_WORDS + FAST_EVERY);
     const usual = CHANCE_FACTOR * every / FIXED;
-    return count >= Math.min(Math.max(limit, usual), SAMPLES_MAX);
+    const needed = Math.max(Math.min(limit, SLOW_SAMPLES), usual);
+    return count >= Math.min(needed, SAMPLES_MAX);
   }
 }
 

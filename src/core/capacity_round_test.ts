@@ -40,13 +40,15 @@ function addUntil(
   return round;
 }
 
-test("a round without a fast answer has as many as the limit", () => {
+test("a round without a fast answer has as many as the limit, of a high one 128", () => {
   const rows: [limit: number, count: number][] = [
     [8, 16],
     [16, 16],
     [17, 17],
-    [512, 512],
-    [1_024, 1_024],
+    [127, 127],
+    [128, 128],
+    [129, 128],
+    [8_192, 128],
   ];
   for (const [limit, count] of rows) {
     const round = addUntil(newRounds(), { ...SLOW, limit }, 2_000);

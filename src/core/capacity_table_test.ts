@@ -16,13 +16,16 @@ import { EndpointTable } from "./endpoint_table.ts";
 /** Some day in the range of real clocks, which no word can hold. */
 const START_MS = 1_764_000_000_000;
 
+const STREAM = { kind: "stream", requestBytes: 5_000 } as const;
+const WHOLE = { kind: "whole", requestBytes: 5_000 } as const;
+
 /** One endpoint that learns, and a clock. */
 class Learner {
   nowMs = START_MS;
   readonly endpoints = new EndpointTable();
   readonly capacity = new CapacityTable(this.endpoints);
 
-  constructor(limit: number = LEARNED_LIMIT.initial) {
+  constructor(limit = 64) {
     this.capacity.setLearning(5, true);
     this.endpoints.setLearned(5, limit);
   }
@@ -37,7 +40,7 @@ class Learner {
     const { nowMs } = this;
     for (let count = 0; count < 1_024; count++) {
       const sample = { firstByteMs, inFlightAtStart, nowMs };
-      const cause = this.capacity.answered(5, { kind: "stream", ...sample });
+      const cause = this.capacity.answered(5, { ...STREAM, ...sample });
       if (cause !== undefined) return cause;
     }
     return undefined;
@@ -81,7 +84,7 @@ test("what was sent before a cut does not count against the new limit", () => {
   for (let count = 0; count < 2_000; count++) {
     const sample = { firstByteMs: 1_001, inFlightAtStart: 100 };
     const { nowMs } = learner;
-    learner.capacity.answered(5, { kind: "stream", ...sample, nowMs });
+    learner.capacity.answered(5, { ...STREAM, ...sample, nowMs });
   }
   assertEquals(learner.limit, limit);
 });
@@ -115,8 +118,8 @@ test("setLearning() keeps what is learned, begins anew, and ends", () => {
   assertEquals(learner.limit, 7);
   learner.capacity.setLearning(5, true);
   const reading = learner.capacity.reading(5);
-  assertEquals(reading?.limit, 64);
-  assertEquals(reading?.streamBaselineMs, 0);
+  assertEquals(reading?.limit, LEARNED_LIMIT.initial);
+  assertEquals(reading?.baselinesMs.size, 0);
   assertEquals(reading?.lastCause, undefined);
   // The slot of an endpoint that is gone.
   learner.endpoints.renew(5);
@@ -131,8 +134,7 @@ test("reading() tells what was decided, and how often", () => {
   learner.round(900);
   const reading = learner.capacity.reading(5);
   assertEquals(reading?.limit, 52);
-  assertEquals(reading?.streamBaselineMs, 50);
-  assertEquals(reading?.wholeBaselineMs, 0);
+  assertEquals([...reading?.baselinesMs ?? []], [[8_192, 50]]);
   assertEquals(reading?.lastCause, "slow_first_byte");
   assertEquals(reading?.lastChange, "cut");
   assertEquals(reading?.counts.get("limit_reached"), 2);
@@ -184,12 +186,104 @@ test("a cache that is nearly full stops the limit while that is fresh", () => {
     learner.nowMs += afterMs;
     const cause = learner.round(50);
     assertEquals(cause, isHeld ? "cache_full" : "limit_reached");
+    learner.nowMs += 10_000;
     assertEquals(learner.round(900), "slow_first_byte", "it may still fall");
   }
   const learner = new Learner();
   learner.gauge(0, { cacheUsage: 0.99 });
   learner.gauge(100, { cacheUsage: 0.5 });
   assertEquals(learner.round(50), "limit_reached");
+});
+
+test("whole answers count while the engine says that it is at ease", () => {
+  type Row = [gauges: Partial<CapacityGauges>, afterMs: number, is: boolean];
+  const rows: Row[] = [
+    [{}, 0, true],
+    [{ cacheUsage: undefined }, 0, true],
+    [{ cacheUsage: 0.95 }, 9_999, true],
+    [{}, 10_000, false],
+    [{ waiting: 1 }, 0, false],
+    [{ waiting: NaN }, 0, false],
+    [{ waiting: undefined }, 0, false],
+    [{ cacheUsage: 0.96 }, 0, false],
+  ];
+  for (const [gauges, afterMs, isCounted] of rows) {
+    const learner = new Learner();
+    learner.gauge(0, gauges);
+    const nowMs = learner.nowMs + afterMs;
+    const causes = Array.from(
+      { length: 100 },
+      () =>
+        learner.capacity.answered(5, {
+          ...WHOLE,
+          firstByteMs: 60_000,
+          inFlightAtStart: 100,
+          nowMs,
+        }),
+    ).filter((cause) => cause !== undefined);
+    const expected = isCounted ? ["limit_reached"] : [];
+    assertEquals(causes, expected, JSON.stringify([gauges, afterMs]));
+    assertEquals(learner.limit, isCounted ? 65 : 64);
+    // They are no measure of how soon a stream begins.
+    assertEquals(learner.capacity.reading(5)?.baselinesMs.size, 0);
+  }
+});
+
+test("slow answers lower no limit while the engine says that none waits", () => {
+  const rows: [gauges: Partial<CapacityGauges>, isHeld: boolean][] = [
+    [{}, true],
+    [{ waiting: 1 }, false],
+    [{ waiting: undefined }, false],
+  ];
+  for (const [gauges, isHeld] of rows) {
+    const learner = new Learner();
+    learner.round(50);
+    learner.gauge(0, gauges);
+    const cause = learner.round(900);
+    assertEquals(cause, isHeld ? "no_engine_queue" : "slow_first_byte");
+    assertEquals(learner.limit, isHeld ? 65 : 52);
+  }
+});
+
+test("a limit far above the load is cut from there, but from 64 at least", () => {
+  const rows: [inFlight: number, limit: number][] = [
+    [8, 8_192],
+    [9, 51],
+    [64, 51],
+    [100, 80],
+    [9_000, 6_553],
+  ];
+  for (const [inFlight, limit] of rows) {
+    const learner = new Learner(LEARNED_LIMIT.initial);
+    learner.round(50, inFlight);
+    learner.round(900, inFlight);
+    assertEquals(learner.limit, limit, `${inFlight}`);
+  }
+});
+
+test("cuts that change nothing end once half of the load is gone", () => {
+  const learner = new Learner(100);
+  learner.round(50, 50);
+  const cuts = [learner.round(900), learner.round(900), learner.round(900)];
+  assertEquals(cuts, Array.from({ length: 3 }, () => "slow_first_byte"));
+  assertEquals(learner.limit, 51);
+  assertEquals(learner.round(700), "slow_first_byte");
+  assertEquals(learner.limit, 40);
+  assertEquals(learner.round(700), "cut_in_vain");
+  assertEquals(learner.limit, 40);
+  assertEquals([...learner.capacity.reading(5)?.baselinesMs ?? []], [
+    [8_192, 700],
+  ]);
+  assertEquals(learner.round(900), "limit_reached");
+});
+
+test("cuts that help go on", () => {
+  const learner = new Learner(100);
+  learner.round(50, 50);
+  for (const firstByteMs of [900, 900, 900, 900, 650, 600, 550, 450, 300]) {
+    assertEquals(learner.round(firstByteMs), "slow_first_byte");
+  }
+  assert(learner.limit < 20, `${learner.limit}`);
 });
 
 test("fault 3: when capacity falls, nothing more is dispatched", () => {
@@ -202,7 +296,7 @@ test("fault 3: when capacity falls, nothing more is dispatched", () => {
   let dispatched = 0;
   for (let pass = 0; pass < 10; pass++) {
     dispatched += learner.take();
-    learner.round(5_000);
+    learner.round(5_000 * 0.75 ** pass);
   }
   assertEquals(dispatched, 0);
   // What is in flight beyond the limit has to end first.
@@ -240,7 +334,8 @@ test("fault 5: what is running raises no limit, and no limit is zero", () => {
 });
 
 test("fault 6: the first requests after the start do not wait to be measured", () => {
-  assertEquals(new Learner().take(), LEARNED_LIMIT.initial);
+  const learner = new Learner(LEARNED_LIMIT.initial);
+  assertEquals(learner.take(), LEARNED_LIMIT.initial);
 });
 
 test("whatever comes, a limit stays within bounds and rises by one a round", () => {
@@ -253,7 +348,12 @@ test("whatever comes, a limit stays within bounds and rises by one a round", () 
     { nil: undefined },
   );
   const step = fc.oneof(
-    fc.record({ firstByteMs: time, inFlightAtStart: fc.nat(1_200) }),
+    fc.record({
+      firstByteMs: time,
+      inFlightAtStart: fc.nat(1_200),
+      kind: fc.constantFrom("stream" as const, "whole" as const),
+      requestBytes: fc.constantFrom(undefined, 0, 3_000, 1e9),
+    }),
     fc.record({ running: gauge, waiting: gauge, cacheUsage: gauge }),
   );
   const item = fc.record({ step, times: fc.nat(80), afterMs: fc.nat(90_000) });
@@ -270,7 +370,7 @@ test("whatever comes, a limit stays within bounds and rises by one a round", () 
             const before = endpoints.limit(5);
             const isAnswer = "firstByteMs" in step;
             const cause = isAnswer
-              ? capacity.answered(5, { ...step, kind: "stream", nowMs })
+              ? capacity.answered(5, { ...step, nowMs })
               : capacity.gauged(5, { ...step, nowMs });
             const after = endpoints.limit(5);
             const change = cause && CAPACITY_CHANGES[cause];

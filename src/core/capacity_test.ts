@@ -22,6 +22,8 @@ const GOOD: CapacityFacts = {
   isLoaded: true,
   isHalfFull: true,
   isUnconfirmed: false,
+  isInVain: false,
+  isEngineIdle: false,
   isCacheFull: false,
 };
 
@@ -36,21 +38,26 @@ test("judge() and limitAfter() say what a round means", () => {
     [{ hasFast: false, limit: 8 }, "lowest", 8],
     [{ hasFast: false, isLoaded: false }, "lowest", 64],
     [{ hasFast: false, isUnconfirmed: true }, "slow_first_byte", 51],
+    [{ hasFast: false, isInVain: true }, "cut_in_vain", 64],
+    [{ hasFast: false, isEngineIdle: true }, "no_engine_queue", 64],
+    [{ hasFast: false, isEngineIdle: true, limit: 8 }, "lowest", 8],
+    [{ isUnconfirmed: true, isEngineIdle: true }, "limit_reached", 65],
     [{ isUnconfirmed: true }, "unconfirmed_baseline", 32],
     [{ isUnconfirmed: true, limit: 9 }, "unconfirmed_baseline", 8],
     [{ isUnconfirmed: true, limit: 8 }, "limit_reached", 9],
     [{ isUnconfirmed: true, isHalfFull: false }, "limit_reached", 65],
     [{ isReached: false }, "limit_not_reached", 64],
     [{ isCacheFull: true }, "cache_full", 64],
-    [{ limit: 1_024 }, "highest", 1_024],
-    [{ limit: 1_023 }, "limit_reached", 1_024],
+    [{ limit: 8_192 }, "highest", 8_192],
+    [{ limit: 8_191 }, "limit_reached", 8_192],
     [{}, "limit_reached", 65],
   ];
   for (const [partial, cause, limit] of rows) {
     const facts = { ...GOOD, ...partial };
     const message = JSON.stringify(partial);
     assertEquals(capacityRule.judge(facts), cause, message);
-    assertEquals(capacityRule.limitAfter(cause, facts.limit), limit, message);
+    const after = capacityRule.limitAfter(cause, facts.limit, facts.limit);
+    assertEquals(after, limit, message);
   }
 });
 
@@ -61,8 +68,8 @@ test("limitQueueing() leaves an engine a little room, within bounds", () => {
     [5, 9],
     [32, 36],
     [100, 112],
-    [5_000, 1_024],
-    [Infinity, 1_024],
+    [9_000, 8_192],
+    [Infinity, 8_192],
   ];
   for (const [running, limit] of rows) {
     assertEquals(capacityRule.limitQueueing(running), limit, `${running}`);
@@ -78,11 +85,13 @@ test("no decision leaves the bounds, or does other than its cause says", () => {
     isLoaded: fc.boolean(),
     isHalfFull: fc.boolean(),
     isUnconfirmed: fc.boolean(),
+    isInVain: fc.boolean(),
+    isEngineIdle: fc.boolean(),
     isCacheFull: fc.boolean(),
   });
-  fc.assert(fc.property(facts, (facts) => {
+  fc.assert(fc.property(facts, fc.nat(2 * max), (facts, inFlight) => {
     const cause = capacityRule.judge(facts);
-    const next = capacityRule.limitAfter(cause, facts.limit);
+    const next = capacityRule.limitAfter(cause, facts.limit, inFlight);
     assert(next >= min && next <= max && Number.isInteger(next));
     const change = CAPACITY_CHANGES[cause];
     if (change === "raised") assertEquals(next, facts.limit + 1);

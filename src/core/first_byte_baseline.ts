@@ -14,8 +14,12 @@
  * seen nothing near the older minimum is *unconfirmed*, and is to end only
  * after a look at the engine with less load.
  *
- * Event streams and whole answers are kept apart: the head of a whole answer
- * comes when all of it has been generated.
+ * An engine reads a prompt before it answers, in proportion to its length. So
+ * answers are compared within their *size class*: requests whose bodies differ
+ * in size by a factor of two at most, which is as much as fast answers may
+ * differ by. A class that is new to an endpoint says nothing in its first
+ * round. Only event streams are compared: a whole answer comes when all of it
+ * has been generated, which takes as long as its client has asked for.
  *
  * Invariant: a time of 1 ms or more stands for an observation, 0 for none. A
  * time that one thread takes in while another does, or while a round ends, may
@@ -25,25 +29,28 @@
  */
 import { ENDPOINTS_MAX } from "./endpoint_table.ts";
 
-/** What an answer is: an event stream, or one that comes as a whole. */
-export type AnswerKind = "stream" | "whole";
+/** The first class ends below 2 KiB: a few messages, and their JSON. */
+const FIRST_CLASS_BITS = 11;
 
-/** One cache line a slot. */
-const SLOT_WORDS = 16;
+/** Classes by size; the last one begins with 1 MiB, a million tokens or so. */
+const SIZED_CLASSES = 11;
 
-/** Words of a kind: the minimum of both half-windows. */
+/** And one for bodies whose size is not known. */
+const CLASSES = SIZED_CLASSES + 1;
+
+/** Words of a class: the minimum of both half-windows. */
 const CURRENT = 0;
 const FORMER = 1;
 /** The fastest and the second fastest answer of the round. */
 const FASTEST = 2;
 const SECOND = 3;
+const CLASS_WORDS = 4;
 
-/** Words of a slot: where each kind begins. */
-const STREAM = 0;
-const WHOLE = 4;
-const KINDS = [STREAM, WHOLE] as const;
+/** Four cache lines a slot: its classes, and one word more. */
+const SLOT_WORDS = 64;
+const CLASSES_END = CLASS_WORDS * CLASSES;
 /** When the half-window began, in milliseconds modulo 2^32. */
-const BEGAN_AT = 8;
+const BEGAN_AT = CLASSES_END;
 
 /** Long enough for quiet minutes to come by, short enough to adapt. */
 const HALF_WINDOW_MS = 300_000;
@@ -83,10 +90,18 @@ export class FirstByteBaselines {
     this.#words.fill(0, at, at + SLOT_WORDS);
   }
 
-  /** Takes in a time; returns whether the answer was fast. */
-  note(slot: number, kind: AnswerKind, firstByteMs: number): boolean {
+  /**
+   * Takes in a time; returns whether the answer was fast.
+   *
+   * @param requestBytes Size of the request's body, `undefined` if not known.
+   */
+  note(
+    slot: number,
+    requestBytes: number | undefined,
+    firstByteMs: number,
+  ): boolean {
     const timeMs = Math.min(Math.max(Math.round(firstByteMs), 1), TIME_MS_MAX);
-    const at = placeOf(slot, kind);
+    const at = placeOf(slot, requestBytes);
     const second = this.#load(at + SECOND);
     if (second === 0 || timeMs < second) this.#noteQuick(at, timeMs);
     const baselineMs = this.#baselineMs(at);
@@ -96,22 +111,59 @@ export class FirstByteBaselines {
 
   /** Learns from the round; for who closes it. */
   learn(slot: number): void {
-    for (const kind of KINDS) {
-      const at = slot * SLOT_WORDS + kind;
-      const second = this.#load(at + SECOND);
-      // A kind with one answer waits for another.
-      if (second === 0) continue;
-      this.#store(at + FASTEST, 0);
-      this.#store(at + SECOND, 0);
+    this.#forEachClass(slot, (at) => {
+      const second = this.#takeSecond(at);
+      if (second === 0) return;
       const current = this.#load(at + CURRENT);
-      if (current > 0 && current <= second) continue;
+      if (current > 0 && current <= second) return;
       this.#store(at + CURRENT, second);
-    }
+    });
   }
 
-  /** The baseline; 0 when there has been none of the kind. */
-  baselineMs(slot: number, kind: AnswerKind): number {
-    return this.#baselineMs(placeOf(slot, kind));
+  /** Learns from the round alone: what it has seen is normal from now on. */
+  learnAnew(slot: number): void {
+    this.#forEachClass(slot, (at) => {
+      const second = this.#takeSecond(at);
+      if (second === 0) return;
+      this.#store(at + CURRENT, second);
+      this.#store(at + FORMER, 0);
+    });
+  }
+
+  /**
+   * How many times the baseline the round's answers took, in the class that
+   * was delayed least; 0 when that cannot be said.
+   */
+  slowness(slot: number): number {
+    let least = 0;
+    this.#forEachClass(slot, (at) => {
+      const baselineMs = this.#baselineMs(at);
+      const second = this.#load(at + SECOND);
+      if (baselineMs === 0 || second === 0) return;
+      const slowness = second / baselineMs;
+      if (least === 0 || slowness < least) least = slowness;
+    });
+    return least;
+  }
+
+  /** The baseline of requests of that size; 0 when there have been none. */
+  baselineMs(slot: number, requestBytes: number | undefined): number {
+    return this.#baselineMs(placeOf(slot, requestBytes));
+  }
+
+  /**
+   * All baselines that there are, by the size in bytes below which bodies of
+   * the class are: `Infinity` for the largest, `NaN` for the unknown.
+   */
+  baselines(slot: number): ReadonlyMap<number, number> {
+    const known = new Map<number, number>();
+    let sizeClass = 0;
+    this.#forEachClass(slot, (at) => {
+      const baselineMs = this.#baselineMs(at);
+      if (baselineMs > 0) known.set(bytesBelow(sizeClass), baselineMs);
+      sizeClass++;
+    });
+    return known;
   }
 
   /** Whether the half-window is over. */
@@ -120,27 +172,52 @@ export class FirstByteBaselines {
     return ageMs >= HALF_WINDOW_MS && ageMs < 2 ** 32 - CLOCK_SKEW_MS_MAX;
   }
 
-  /** Whether this half-window has seen the minimum of the former one again. */
+  /**
+   * Whether this half-window has seen the minimum of the former one again, in
+   * one class at least: a queue in the engine delays all of them.
+   */
   isConfirmed(slot: number): boolean {
-    return KINDS.every((kind) => {
-      const current = this.#load(slot * SLOT_WORDS + kind + CURRENT);
-      const former = this.#load(slot * SLOT_WORDS + kind + FORMER);
-      if (current === 0 || former === 0) return true;
-      return current <=
-        Math.max(CONFIRMED_FACTOR * former, former + CONFIRMED_SLACK_MS);
+    let seen = 0;
+    let confirmed = 0;
+    this.#forEachClass(slot, (at) => {
+      const current = this.#load(at + CURRENT);
+      const former = this.#load(at + FORMER);
+      if (current === 0 || former === 0) return;
+      seen++;
+      const nearMs = Math.max(
+        CONFIRMED_FACTOR * former,
+        former + CONFIRMED_SLACK_MS,
+      );
+      if (current <= nearMs) confirmed++;
     });
+    return seen === 0 || confirmed > 0;
   }
 
   /** Begins a half-window, and forgets the one before the last. */
   turn(slot: number, nowMs: number): void {
-    for (const kind of KINDS) {
-      const at = slot * SLOT_WORDS + kind;
+    this.#forEachClass(slot, (at) => {
       const current = this.#load(at + CURRENT);
       // Silence does not show that an engine has become slower.
       if (current > 0) this.#store(at + FORMER, current);
       this.#store(at + CURRENT, 0);
-    }
+    });
     this.#store(slot * SLOT_WORDS + BEGAN_AT, nowMs | 0);
+  }
+
+  #forEachClass(slot: number, visit: (at: number) => void): void {
+    const begin = slot * SLOT_WORDS;
+    for (let word = 0; word < CLASSES_END; word += CLASS_WORDS) {
+      visit(begin + word);
+    }
+  }
+
+  /** Ends the round of a class; 0 for one with an answer at most, which waits. */
+  #takeSecond(at: number): number {
+    const second = this.#load(at + SECOND);
+    if (second === 0) return 0;
+    this.#store(at + FASTEST, 0);
+    this.#store(at + SECOND, 0);
+    return second;
   }
 
   /** Takes in a time below the second fastest. */
@@ -171,6 +248,20 @@ export class FirstByteBaselines {
   }
 }
 
-function placeOf(slot: number, kind: AnswerKind): number {
-  return slot * SLOT_WORDS + (kind === "stream" ? STREAM : WHOLE);
+function placeOf(slot: number, requestBytes: number | undefined): number {
+  return slot * SLOT_WORDS + CLASS_WORDS * sizeClassOf(requestBytes);
+}
+
+function sizeClassOf(bytes: number | undefined): number {
+  if (bytes === undefined) return CLASSES - 1;
+  const bits = 32 - Math.clz32(Math.min(bytes, 2 ** 31));
+  return Math.min(Math.max(bits - FIRST_CLASS_BITS, 0), SIZED_CLASSES - 1);
+}
+
+/** See `baselines`. */
+function bytesBelow(sizeClass: number): number {
+  if (sizeClass === CLASSES - 1) return NaN;
+  return sizeClass === SIZED_CLASSES - 1
+    ? Infinity
+    : 2 ** (FIRST_CLASS_BITS + sizeClass);
 }

@@ -21,9 +21,12 @@ function newBaselines(): FirstByteBaselines {
   return baselines;
 }
 
-/** A round of answers that are streams. */
+/** Size of the requests, unless another is given. */
+const BYTES = 5_000;
+
+/** A round of answers to requests of that size. */
 function learn(baselines: FirstByteBaselines, timesMs: readonly number[]) {
-  for (const timeMs of timesMs) baselines.note(3, "stream", timeMs);
+  for (const timeMs of timesMs) baselines.note(3, BYTES, timeMs);
   baselines.learn(3);
 }
 
@@ -46,9 +49,9 @@ test("the baseline is the smallest second fastest time of a round", () => {
     const baselines = newBaselines();
     for (const timesMs of rounds) learn(baselines, timesMs);
     const message = JSON.stringify(rounds);
-    assertEquals(baselines.baselineMs(3, "stream"), baselineMs, message);
-    assertEquals(baselines.baselineMs(3, "whole"), 0);
-    assertEquals(baselines.baselineMs(2, "stream"), 0);
+    assertEquals(baselines.baselineMs(3, BYTES), baselineMs, message);
+    assertEquals(baselines.baselineMs(3, 4 * BYTES), 0);
+    assertEquals(baselines.baselineMs(2, BYTES), 0);
   }
 });
 
@@ -64,12 +67,12 @@ test("fast is up to twice the baseline, or 100 ms over it", () => {
   ];
   for (const [baselineMs, timeMs, isFast] of rows) {
     const baselines = newBaselines();
-    assertEquals(baselines.note(3, "stream", 1e6), true, "nothing is known");
+    assertEquals(baselines.note(3, BYTES, 1e6), true, "nothing is known");
     baselines.learn(3);
     learn(baselines, [baselineMs, baselineMs]);
     const message = `${timeMs} at ${baselineMs}`;
-    assertEquals(baselines.note(3, "stream", timeMs), isFast, message);
-    assertEquals(baselines.note(3, "whole", 1e6), true, "another kind");
+    assertEquals(baselines.note(3, BYTES, timeMs), isFast, message);
+    assertEquals(baselines.note(3, 4 * BYTES, 1e6), true, "another class");
   }
 });
 
@@ -77,13 +80,13 @@ test("a minimum is forgotten after two half-windows with answers", () => {
   const baselines = newBaselines();
   learn(baselines, [50, 50]);
   baselines.turn(3, START_MS);
-  assertEquals(baselines.baselineMs(3, "stream"), 50);
+  assertEquals(baselines.baselineMs(3, BYTES), 50);
   baselines.turn(3, START_MS);
-  assertEquals(baselines.baselineMs(3, "stream"), 50, "after silence");
+  assertEquals(baselines.baselineMs(3, BYTES), 50, "after silence");
   learn(baselines, [400, 400]);
-  assertEquals(baselines.baselineMs(3, "stream"), 50);
+  assertEquals(baselines.baselineMs(3, BYTES), 50);
   baselines.turn(3, START_MS);
-  assertEquals(baselines.baselineMs(3, "stream"), 400);
+  assertEquals(baselines.baselineMs(3, BYTES), 400);
 });
 
 test("a half-window that has seen nothing near the former is unconfirmed", () => {
@@ -122,4 +125,71 @@ test("a half-window is over after five minutes, on any clock", () => {
       assertEquals(baselines.isOver(3, startMs + ageMs), isOver, `${ageMs}`);
     }
   }
+});
+
+test("requests are of one class up to twice the size", () => {
+  const rows: [bytes: number | undefined, below: number][] = [
+    [0, 2_048],
+    [2_047, 2_048],
+    [2_048, 4_096],
+    [4_095, 4_096],
+    [4_096, 8_192],
+    [1_048_575, 1_048_576],
+    [1_048_576, Infinity],
+    [2 ** 31, Infinity],
+    [1e15, Infinity],
+    [undefined, NaN],
+  ];
+  for (const [bytes, below] of rows) {
+    const baselines = newBaselines();
+    for (const timeMs of [70, 80]) baselines.note(3, bytes, timeMs);
+    baselines.learn(3);
+    assertEquals([...baselines.baselines(3)], [[below, 80]], `${bytes}`);
+    assertEquals(baselines.baselineMs(3, bytes), 80);
+    assertEquals(baselines.baselines(2).size, 0);
+  }
+});
+
+test("one class near its former minimum confirms all", () => {
+  const baselines = newBaselines();
+  const bothAt = (timesMs: readonly [number, number]) => {
+    for (const [index, timeMs] of timesMs.entries()) {
+      const bytes = index === 0 ? BYTES : 4 * BYTES;
+      for (let count = 0; count < 2; count++) {
+        baselines.note(3, bytes, timeMs);
+      }
+    }
+    baselines.learn(3);
+  };
+  bothAt([100, 1_000]);
+  baselines.turn(3, START_MS);
+  bothAt([400, 4_000]);
+  assertEquals(baselines.isConfirmed(3), false);
+  bothAt([400, 1_100]);
+  assertEquals(baselines.isConfirmed(3), true);
+});
+
+test("slowness is that of the class that is delayed least", () => {
+  const baselines = newBaselines();
+  learn(baselines, [100, 100]);
+  assertEquals(baselines.slowness(3), 0, "nothing in this round");
+  baselines.note(3, BYTES, 400);
+  assertEquals(baselines.slowness(3), 0, "one answer");
+  baselines.note(3, BYTES, 500);
+  assertEquals(baselines.slowness(3), 5);
+  for (const timeMs of [9, 9]) baselines.note(3, undefined, timeMs);
+  assertEquals(baselines.slowness(3), 5, "another class without a baseline");
+});
+
+test("learnAnew() forgets what was faster, where something was seen", () => {
+  const baselines = newBaselines();
+  for (const bytes of [BYTES, 4 * BYTES]) {
+    for (const timeMs of [50, 50]) baselines.note(3, bytes, timeMs);
+  }
+  baselines.learn(3);
+  baselines.turn(3, START_MS);
+  for (const timeMs of [900, 900]) baselines.note(3, BYTES, timeMs);
+  baselines.learnAnew(3);
+  assertEquals(baselines.baselineMs(3, BYTES), 900);
+  assertEquals(baselines.baselineMs(3, 4 * BYTES), 50);
 });

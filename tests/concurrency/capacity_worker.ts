@@ -63,8 +63,9 @@ function answerAll(task: CapacityTask): CapacityReport {
       ? capacity.gauged(0, { running: 8, waiting: 1, cacheUsage: 0, nowMs })
       : capacity.answered(0, {
         kind: "stream",
+        requestBytes: undefined,
         firstByteMs: 0,
-        inFlightAtStart: 2_000,
+        inFlightAtStart: 10_000,
         nowMs,
       });
     if (cause === undefined) continue;
