@@ -7,7 +7,9 @@
  *
  * @module
  */
+import project from "../../deno.json" with { type: "json" };
 import { AdminListener } from "../admin/admin_listener.ts";
+import { registerBuild } from "../admin/process_metrics.ts";
 import type { Config, ListenAddress } from "../config/config.ts";
 import type { Outside } from "../core/outside.ts";
 import type { RoutesData } from "../gateway/routes.ts";
@@ -122,6 +124,10 @@ function createRunning(
     ? navigator.hardwareConcurrency
     : config.workers;
   const control = new Control({ config, outside, workerCount });
+  registerBuild(
+    { version: project.version, deno: edge.denoVersion },
+    [control.metrics],
+  );
   const { buffers } = control.state;
   const { promise: hung, resolve } = Promise.withResolvers<number>();
   // Threads load their code side by side, and while sessions are restored.

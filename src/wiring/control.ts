@@ -8,11 +8,14 @@
  * @module
  */
 import type { Registry } from "prom-client";
-import { type EndpointStatus, metricsRegistry } from "../admin/metrics.ts";
+import {
+  type EndpointStatus,
+  type HoldingReading,
+  metricsRegistry,
+  type ProcessReading,
+} from "../admin/metrics.ts";
 import type { Config } from "../config/config.ts";
-import { slotOfBinding } from "../core/binding.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { ENDPOINTS_MAX } from "../core/endpoint_table.ts";
 import { PlaceKeeper } from "../core/place_keeper.ts";
 import { Ledger } from "../core/ledger.ts";
 import type { Outside } from "../core/outside.ts";
@@ -22,8 +25,11 @@ import { HealthBook } from "../discovery/health_book.ts";
 import { ModelWatch } from "../discovery/model_watch.ts";
 import { Prober } from "../discovery/prober.ts";
 import type { RoutesData } from "../gateway/routes.ts";
+import { watchLoop } from "../system/loop_watch.ts";
 import { drawPlaceSecret } from "../system/place_secret.ts";
 import { UpstreamClient } from "../upstream/client.ts";
+import { readHoldings, readProcess } from "./readings.ts";
+import { SessionCensus } from "./session_census.ts";
 import {
   budgetOf,
   createSharedState,
@@ -35,15 +41,6 @@ import {
  * by up to as much, which is little beside their intervals.
  */
 const TICK_MS = 250;
-
-/** Milliseconds between two steps of the walk over the session table. */
-const SWEEP_MS = 250;
-
-/**
- * Records a step looks at: well below a millisecond of the main thread. The
- * default table takes 8 s, which is how old its gauges may be.
- */
-const SWEEP_RECORDS = 8_192;
 
 /** What a control side is made of. */
 export interface ControlParts {
@@ -62,24 +59,26 @@ export class Control {
   readonly #health: HealthBook;
   readonly #prober: Prober;
   readonly #watch: ModelWatch;
-  /** Live sessions by endpoint slot, of the last whole walk. */
-  #sessionsBySlot: readonly number[] = newCounts();
-  /** The same of the walk under way, and where it goes on. */
-  #sweptBySlot = newCounts();
-  #sweptTo = 0;
+  readonly #census: SessionCensus;
   #publish: (routes: RoutesData) => void = () => {};
+  readonly #startedAtMs: number;
   #deathCount = 0;
-  #stopSweeps: () => void = () => {};
   #stopTicks: () => void = () => {};
+  #stopLoopWatch: () => void = () => {};
 
   constructor(parts: ControlParts) {
     const { config, outside, workerCount } = parts;
     this.#parts = parts;
+    this.#startedAtMs = outside.clock.nowMs();
     this.state = createSharedState(config, {
       workerCount,
       // Restored sessions were last used before the start.
       epochMs: outside.clock.nowMs() - config.session.idleTtlMs,
       secret: drawPlaceSecret(),
+    });
+    this.#census = new SessionCensus({
+      sessions: this.state.sessions,
+      clock: outside.clock,
     });
     this.directory = new Directory({
       table: this.state.endpoints,
@@ -110,8 +109,8 @@ export class Control {
     this.metrics = metricsRegistry({
       counters: this.state.counters,
       endpoints: () => this.endpoints(),
-      sessions: () => this.#sessionGauges(),
-      workerDeaths: () => this.#deathCount,
+      holdings: () => this.holdings(),
+      process: () => this.process(),
     });
   }
 
@@ -123,14 +122,22 @@ export class Control {
   start(memory?: PlanMemory): void {
     if (memory !== undefined) this.directory.remember(memory);
     this.replace(this.#parts.config.endpoints);
-    this.#sweep();
+    this.#census.start();
     this.#tick();
+    const { lags } = this.state;
+    const { outside, workerCount } = this.#parts;
+    this.#stopLoopWatch = watchLoop(outside.clock, lags, workerCount);
   }
 
   /** Takes a whole list of endpoints; what is known of those kept stays. */
   replace(specs: readonly EndpointSpec[]): void {
     this.#prober.stop();
     this.directory.replace(specs);
+    const { endpoints, endpointTraffic } = this.state;
+    for (const { id } of specs) {
+      const slot = this.directory.slotOf(id);
+      endpointTraffic.begin(slot, endpoints.generation(slot));
+    }
     this.#health.replace(specs, (id) => this.directory.slotOf(id));
     this.#watch.watch(specs);
   }
@@ -157,8 +164,9 @@ export class Control {
 
   /** Looks no more and closes its connections. */
   stop(): void {
-    this.#stopSweeps();
+    this.#census.stop();
     this.#stopTicks();
+    this.#stopLoopWatch();
     this.#prober.stop();
     this.#watch.stop();
     this.#upstream.close();
@@ -177,7 +185,8 @@ export class Control {
 
   /** Every listed endpoint as it is now. */
   endpoints(): EndpointStatus[] {
-    const { endpoints } = this.state;
+    const { endpoints, endpointTraffic } = this.state;
+    const nowMs = this.#parts.outside.clock.nowMs();
     return this.directory.endpoints.map(({ id }) => {
       const slot = this.directory.slotOf(id);
       const record = this.#health.record(id);
@@ -186,11 +195,30 @@ export class Control {
         state: endpoints.state(slot) ?? "probing",
         sinceMs: record?.health.sinceMs ?? 0,
         inFlight: endpoints.inFlight(slot),
-        sessions: this.#sessionsBySlot[slot] ?? 0,
+        sessions: this.#census.boundTo(slot),
+        totals: endpointTraffic.totals(slot),
+        limit: endpoints.limit(slot) || undefined,
+        capacity: undefined,
+        engine: undefined,
         failures: endpoints.failures(slot),
+        isBusy: endpoints.isBusy(slot, nowMs),
         ejections: record?.ejections ?? new Map(),
         probes: record?.probes ?? new Map(),
       };
+    });
+  }
+
+  /** What the gateway holds now. */
+  holdings(): HoldingReading {
+    return readHoldings(this.#parts.config, this.state, this.#census.live);
+  }
+
+  /** What the process uses. */
+  process(): ProcessReading {
+    return readProcess(this.state, {
+      startedAtMs: this.#startedAtMs,
+      nowMs: this.#parts.outside.clock.nowMs(),
+      workerDeaths: this.#deathCount,
     });
   }
 
@@ -223,35 +251,4 @@ export class Control {
     const { clock } = this.#parts.outside;
     this.#stopTicks = clock.after(TICK_MS, () => this.#tick());
   }
-
-  #sessionGauges() {
-    const { capacity, evictions } = this.state.sessions.gauges();
-    const live = this.#sessionsBySlot.reduce((sum, count) => sum + count, 0);
-    return { live, capacity, evictions };
-  }
-
-  /** Takes a step of the walk that counts live sessions by endpoint. */
-  #sweep(): void {
-    const { sessions } = this.state;
-    const { clock } = this.#parts.outside;
-    const counts = this.#sweptBySlot;
-    const { next } = sessions.sweep(
-      { from: this.#sweptTo, count: SWEEP_RECORDS, nowMs: clock.nowMs() },
-      ({ bound }) => {
-        if (bound === 0) return;
-        const slot = slotOfBinding(bound);
-        counts[slot] = (counts[slot] ?? 0) + 1;
-      },
-    );
-    this.#sweptTo = next;
-    if (next === 0) {
-      this.#sessionsBySlot = counts;
-      this.#sweptBySlot = newCounts();
-    }
-    this.#stopSweeps = clock.after(SWEEP_MS, () => this.#sweep());
-  }
-}
-
-function newCounts(): number[] {
-  return new Array(ENDPOINTS_MAX).fill(0);
 }

@@ -8,11 +8,7 @@
  *
  * @module
  */
-import { metricsRegistry } from "../../src/admin/metrics.ts";
-import { registerSnapshots } from "../../src/admin/snapshot_metrics.ts";
-import { Counters } from "../../src/core/counters.ts";
 import { ERROR_TABLE, type ErrorRow } from "../../src/core/error.ts";
-import { trafficLayout } from "../../src/gateway/traffic.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { CONFIG_FLAGS } from "../../src/cli/flags.ts";
 import { configRows } from "../../src/config/reference.ts";
@@ -21,6 +17,7 @@ import * as scheduling from "../../src/scheduling/mod.ts";
 import { DEFAULT_SESSION_KEYS } from "../../src/session_keys/defaults.ts";
 import * as filters from "../../src/session_keys/filters.ts";
 import * as sources from "../../src/session_keys/mod.ts";
+import { madeUpMetrics } from "../admin/metric_families.ts";
 import { FILE_RULES } from "./file_rules.ts";
 
 /** A table: its head, then its rows. */
@@ -93,24 +90,7 @@ export function withTables(text: string): string {
 
 /** Every family of the metrics page, without values. */
 function metricRows(): Table {
-  const layout = trafficLayout([]);
-  const buffer = new SharedArrayBuffer(Counters.bytesFor(layout, 1));
-  const registry = metricsRegistry({
-    counters: new Counters(layout, buffer),
-    endpoints: () => [],
-    sessions: () => ({ live: 0, capacity: 0, evictions: 0 }),
-    workerDeaths: () => 0,
-  });
-  registerSnapshots(() => ({
-    written: 0,
-    failed: 0,
-    sessions: 0,
-    bytes: 0,
-    tookMs: 0,
-    writtenAtMs: 0,
-    restored: 0,
-    refused: 0,
-  }), [registry]);
+  const { registry } = madeUpMetrics({ endpointCount: 0, workerCount: 1 });
   return registry.getMetricsAsArray().map((metric) => [
     code(metric.name),
     String(metric.type),
