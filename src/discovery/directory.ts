@@ -70,11 +70,21 @@ export class Directory {
     }
   }
 
-  /** Takes a whole list of endpoints. */
+  /**
+   * Takes a whole list of endpoints. The limit of one that was listed is left
+   * alone while the list says the same of it: it may have been learned, or set
+   * since.
+   *
+   * @throws {RangeError} when there is no slot left for one; then nothing has
+   * changed.
+   */
   replace(specs: readonly EndpointSpec[]): void {
     this.#assigned = this.#slots.assign(specs.map((spec) => spec.id));
+    const former = new Map(this.#specs.map((spec) => [spec.id, spec]));
     this.#specs = specs;
     for (const { id, maxInFlight } of specs) {
+      const known = former.get(id);
+      if (known !== undefined && known.maxInFlight === maxInFlight) continue;
       this.#setLimit(this.slotOf(id), maxInFlight);
     }
     for (const id of this.#models.keys()) {

@@ -94,6 +94,12 @@ export class HealthBook {
       this.#parts.table.setFailuresMax(slot, spec.health.failures);
       const known = this.#entries.get(spec.id);
       const entry = known?.slot === slot ? known : this.#newEntry(spec, slot);
+      if (!arePlacedAlike(entry.spec, spec)) {
+        // It is asked again at once, and serves meanwhile if it did: traffic
+        // ejects it soon enough if nobody is there.
+        const probeAtMs = this.#parts.outside.clock.nowMs();
+        entry.health = { ...entry.health, probeAtMs };
+      }
       entry.spec = spec;
       entries.set(spec.id, entry);
     }
@@ -189,11 +195,13 @@ export class HealthBook {
     }
     if (health.state !== "ready" || table.state(slot) !== "ejected") return;
     const kind = table.lastFailure(slot) ?? "unknown";
+    // An answer that came after the ejection has ended the row by now.
+    const count = Math.max(table.failures(slot), table.failuresMax(slot));
     this.#step(entry, {
       kind: "failures_reached",
       atMs: table.ejectedAtMs(slot) ?? this.#parts.outside.clock.nowMs(),
     }, {
-      text: `${table.failures(slot)} requests failed in a row, last: ${kind}`,
+      text: `${count} requests failed in a row, last: ${kind}`,
       cause: "failures",
     });
   }
@@ -251,6 +259,13 @@ export class HealthBook {
       if (!this.#entries.has(id)) this.#drained.delete(id);
     }
   }
+}
+
+/** Whether two entries of one id are asked at the same address. */
+function arePlacedAlike(one: EndpointSpec, other: EndpointSpec): boolean {
+  const placeOf = ({ address, basePath, health, host }: EndpointSpec) =>
+    JSON.stringify([address, basePath, host, health.path]);
+  return placeOf(one) === placeOf(other);
 }
 
 function reasonOf(text: string): Reason {

@@ -29,7 +29,8 @@ const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
  * The families counted and measured, given the names of the configured sources.
  *
  * Outcomes are the status class of an engine's answer that reached the client
- * whole, or the gateway's error code.
+ * whole, or the gateway's error code. Sources that are configured later are
+ * counted as `other`: cells cannot be added while threads count.
  */
 export function trafficLayout(sourceNames: readonly string[]): CounterLayout {
   const single = [""];
@@ -57,7 +58,7 @@ export function trafficLayout(sourceNames: readonly string[]): CounterLayout {
       name: "tryst_session_key_source_total",
       help: "Requests by the source of their session key.",
       label: "source",
-      values: ["none", ...sourceNames],
+      values: ["none", ...sourceNames, "other"],
     },
     {
       name: "tryst_scanner_gave_up_total",
@@ -95,7 +96,8 @@ export class Traffic {
   readonly #row: Float64Array;
   readonly #outcome: number;
   readonly #affinity: number;
-  readonly #source: number;
+  /** Cells of the sources by their index in the plan, `none` in front. */
+  readonly #sources: readonly number[];
   readonly #received: number;
   readonly #gaveUp: number;
   readonly #windowFull: number;
@@ -104,12 +106,16 @@ export class Traffic {
   readonly #layout: CounterLayout;
   readonly #endpoints: EndpointTally;
 
-  /** @param row The worker's own, as is `endpoints`. */
+  /**
+   * @param row The worker's own, as is `endpoints`.
+   * @param sourceNames Of the plan that `keyed` speaks of.
+   */
   constructor(
     layout: CounterLayout,
-    { row, endpoints }: {
+    { row, endpoints, sourceNames }: {
       readonly row: Float64Array;
       readonly endpoints: EndpointTally;
+      readonly sourceNames: readonly string[];
     },
   ) {
     this.#layout = layout;
@@ -119,7 +125,9 @@ export class Traffic {
     this.times = new PhaseTimes(layout, row);
     this.#outcome = layout.offset("tryst_requests_total");
     this.#affinity = layout.offset("tryst_affinity_total");
-    this.#source = layout.offset("tryst_session_key_source_total");
+    this.#sources = ["none", ...sourceNames].map((name) =>
+      layout.cell("tryst_session_key_source_total", name)
+    );
     this.#received = layout.offset("tryst_requests_received_total");
     this.#gaveUp = layout.offset("tryst_scanner_gave_up_total");
     this.#windowFull = layout.offset("tryst_sniff_window_full_total");
@@ -133,7 +141,7 @@ export class Traffic {
 
   /** `sourceIndex` as configured, or -1 for no key. */
   keyed(sourceIndex: number): void {
-    this.#add(this.#source + 1 + sourceIndex, 1);
+    this.#add(this.#sources[sourceIndex + 1] ?? 0, 1);
   }
 
   scannerGaveUp(): void {

@@ -45,6 +45,7 @@ export interface SupervisorParts<Start, Routes> {
   readonly log: Log;
   /** Starts a thread; its module waits for a `start` command. */
   readonly spawn: () => Worker;
+  /** What workers are started with, until `reload` says otherwise. */
   readonly start: Start;
   readonly routes: () => Routes;
   /** Requests that a worker has not finished, by its index. */
@@ -99,6 +100,7 @@ export class Supervisor<Start, Routes> {
   readonly #posts: Post<Start, Routes>[];
   readonly #silence: Readonly<Record<SeatState, number>>;
   readonly #ended = Promise.withResolvers<number>();
+  #start: Start;
   #port = 0;
   #isStopping = false;
   #hasGivenUp = false;
@@ -108,8 +110,9 @@ export class Supervisor<Start, Routes> {
   restartCount = 0;
 
   constructor(parts: SupervisorParts<Start, Routes>) {
-    const { count, log, silentMs, spawn } = parts;
+    const { count, log, silentMs, spawn, start } = parts;
     this.#parts = parts;
+    this.#start = start;
     const died = (index: number, reason: string) => this.#died(index, reason);
     this.#posts = Array.from({ length: count }, (_, index) => ({
       seat: new Seat(index, { log, spawn, died }),
@@ -152,6 +155,17 @@ export class Supervisor<Start, Routes> {
   /** Sends new routes to every worker. */
   publish(routes: Routes): void {
     for (const { seat } of this.#posts) seat.tell({ kind: "routes", routes });
+  }
+
+  /**
+   * Has every worker go on with another start and its routes, which reach it
+   * in one message. Workers started from now on begin with it.
+   */
+  reload(start: Start, routes: Routes): void {
+    this.#start = start;
+    for (const { seat } of this.#posts) {
+      seat.tell({ kind: "reload", start, routes });
+    }
   }
 
   /**
@@ -225,13 +239,13 @@ export class Supervisor<Start, Routes> {
 
   /** Resolves to the port once a new worker listens. */
   #fill(post: Post<Start, Routes>): Promise<number> {
-    const { clock, start, routes } = this.#parts;
+    const { clock, routes } = this.#parts;
     post.startedAtMs = clock.nowMs();
     return post.seat.start({
       kind: "start",
       index: post.seat.index,
       port: this.#port,
-      start,
+      start: this.#start,
       routes: routes(),
     });
   }

@@ -5,6 +5,7 @@
  * | --- | --- | --- |
  * | `start` | once, first | attaches to the shared memory and listens |
  * | `routes` | the list of endpoints or models has changed | replaces its own |
+ * | `reload` | the configuration has changed | takes it, with its routes |
  * | `stop` | once | listens no more and finishes its requests |
  * | `give_up` | once, last | answers whatever has not finished with an error |
  *
@@ -42,6 +43,12 @@ export type WorkerCommand<Start, Routes> =
     readonly routes: Routes;
   }
   | { readonly kind: "routes"; readonly routes: Routes }
+  | {
+    readonly kind: "reload";
+    /** What a worker that is started now would get. */
+    readonly start: Start;
+    readonly routes: Routes;
+  }
   /** The deadline is kept by the main thread, which can end threads. */
   | { readonly kind: "stop" }
   | { readonly kind: "give_up" };

@@ -2,8 +2,15 @@
  * One gateway, put together from its parts: the same for a worker thread and
  * for a gateway within the process.
  *
- * Invariant: nothing here is shared between two gateways but the buffers they
- * are given.
+ * A change of the configuration makes a new `Gateway` for the requests that
+ * come from then on. Those under way keep the one they came to, and with it
+ * their plan of keys, limits and timeouts; they never see half of a change.
+ * What belongs to the thread stays, and serves both: places and sessions held,
+ * the queue, the routes.
+ *
+ * Invariant: nothing here is shared between two assemblies but the buffers
+ * they are given. Gateways of the past are kept while they have requests under
+ * way, so there are never more of them than of those.
  *
  * @module
  */
@@ -13,25 +20,24 @@ import { Ledger } from "../core/ledger.ts";
 import type { Outside } from "../core/outside.ts";
 import { PassiveHealth } from "../core/passive_health.ts";
 import { Placement } from "../core/placement.ts";
-import { Register } from "../core/plugin.ts";
 import type { QueueBoard } from "../core/queue_board.ts";
-import { RetryBudget } from "../core/retry_budget.ts";
-import type { SchedulingPolicy } from "../core/scheduling_policy.ts";
 import { WaitQueue } from "../core/wait_queue.ts";
-import { Admission, type QueueSettings } from "../gateway/admission.ts";
+import { Admission } from "../gateway/admission.ts";
+import type { Answer, ClientRequest } from "../gateway/client_request.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { Inflate } from "../gateway/inflate.ts";
+import type { LiveCall } from "../gateway/live_calls.ts";
 import { Routes, type RoutesData } from "../gateway/routes.ts";
 import { Traffic } from "../gateway/traffic.ts";
-import * as policies from "../policies/mod.ts";
-import * as schedulingPolicies from "../scheduling/mod.ts";
 import { UpstreamClient } from "../upstream/client.ts";
 import { keyPlanOf } from "./configured_keys.ts";
 import {
   attachSharedState,
   budgetOf,
   type SharedBuffers,
+  type SharedState,
 } from "./shared_state.ts";
+import { ThreadSettings } from "./thread_settings.ts";
 
 /**
  * Milliseconds from the start for which a restored session stays bound to an
@@ -51,96 +57,205 @@ export interface AssemblyParts {
   readonly inflate: Inflate;
 }
 
-/** A gateway and what its owner needs of it. */
-export interface Assembly {
+/** A gateway of one configuration, with the client that it sends through. */
+interface Era {
   readonly gateway: Gateway;
+  readonly upstream: UpstreamClient;
+}
+
+/** A gateway and what its owner needs of it. */
+export class Assembly {
   readonly admission: Admission;
   /** What rings when another thread hands places over. */
   readonly bell: ReturnType<QueueBoard["bell"]>;
   readonly placement: Placement;
   readonly routes: Routes;
-  readonly upstream: UpstreamClient;
+  readonly #parts: AssemblyParts;
+  readonly #state: SharedState;
+  readonly #settings: ThreadSettings;
+  #config: Config;
+  #era: Era;
+  #former: Era[] = [];
+
+  constructor(parts: AssemblyParts) {
+    const { buffers, config, index, outside } = parts;
+    this.#parts = parts;
+    this.#config = config;
+    this.#state = attachSharedState(buffers);
+    this.#settings = new ThreadSettings(config, outside.random);
+    this.routes = new Routes(this.#state.endpoints, parts.routes);
+    this.bell = this.#state.board.bell(index);
+    const queue = this.#newQueue();
+    this.placement = this.#newPlacement(queue);
+    this.admission = this.#newAdmission(queue);
+    const upstream = upstreamOf(config, outside);
+    this.#era = { gateway: this.#newGateway(upstream), upstream };
+  }
+
+  /** The gateway that takes the requests from now on. */
+  get gateway(): Gateway {
+    return this.#era.gateway;
+  }
+
+  /** The client of that gateway. */
+  get upstream(): UpstreamClient {
+    return this.#era.upstream;
+  }
+
+  /** Answers a request; never rejects. */
+  handle(request: ClientRequest): Promise<Answer> {
+    return this.#era.gateway.handle(request);
+  }
+
+  /** The oldest requests under way, the oldest first, at most `count`. */
+  live(count: number): LiveCall[] {
+    return this.#eras()
+      .flatMap(({ gateway }) => gateway.live(count))
+      .sort((one, other) => other.ageMs - one.ageMs)
+      .slice(0, count);
+  }
+
+  /** Takes a new list of endpoints and models, for waiting calls too. */
+  reroute(routes: RoutesData): void {
+    this.routes.replace(routes);
+    this.admission.reroute();
+  }
+
+  /** Takes a new configuration, with the routes that belong to it. */
+  reload(config: Config, routes: RoutesData): void {
+    const eras = this.#eras();
+    const keepsClient = haveSameTimeouts(config, this.#config);
+    const upstream = keepsClient
+      ? this.upstream
+      : upstreamOf(config, this.#parts.outside);
+    this.#config = config;
+    this.#settings.change(config);
+    this.#era = { gateway: this.#newGateway(upstream), upstream };
+    this.#former = eras.filter((era) => this.#isNeeded(era));
+    const needed = this.#eras().map((era) => era.upstream);
+    for (const { upstream } of eras) {
+      if (!needed.includes(upstream)) upstream.close();
+    }
+    this.reroute(routes);
+  }
+
+  /** Closes the tunnels with 1001, which no listener waits for. */
+  stopTunnels(): void {
+    for (const { gateway } of this.#eras()) gateway.stopTunnels();
+  }
+
+  /** Ends what is left, and closes all connections. */
+  close(): void {
+    for (const { gateway, upstream } of this.#eras()) {
+      gateway.close();
+      upstream.close();
+    }
+  }
+
+  #eras(): Era[] {
+    return [...this.#former, this.#era];
+  }
+
+  /** Whether a former era still has something under way. */
+  #isNeeded({ gateway, upstream }: Era): boolean {
+    return gateway.live(1).length > 0 ||
+      upstream !== this.upstream && upstream.inFlightCount > 0;
+  }
+
+  #newQueue(): WaitQueue {
+    const settings = this.#settings;
+    return new WaitQueue({
+      board: this.#state.board,
+      endpoints: this.#state.endpoints,
+      worker: this.#parts.index,
+      get callsMax() {
+        return settings.callsMax;
+      },
+    });
+  }
+
+  #newPlacement(queue: WaitQueue): Placement {
+    const { buffers, index, outside } = this.#parts;
+    const { endpoints, sessions } = this.#state;
+    const settings = this.#settings;
+    return new Placement({
+      sessions,
+      choice: new EndpointChoice({
+        sessions,
+        endpoints,
+        get policy() {
+          return settings.policy;
+        },
+        get fallback() {
+          return settings.fallback;
+        },
+        get imbalance() {
+          return settings.imbalance;
+        },
+        unseenUntilMs: outside.clock.nowMs() + UNSEEN_MS,
+      }),
+      ledger: new Ledger(buffers.ledgers[index]),
+      places: queue,
+    });
+  }
+
+  #newAdmission(queue: WaitQueue): Admission {
+    const settings = this.#settings;
+    return new Admission({
+      outside: this.#parts.outside,
+      placement: this.placement,
+      queue,
+      sessions: this.#state.sessions,
+      get scheduling() {
+        return settings.scheduling;
+      },
+      get settings() {
+        return settings.queue;
+      },
+    });
+  }
+
+  #newGateway(upstream: UpstreamClient): Gateway {
+    const { buffers, index, inflate, outside } = this.#parts;
+    const { counters, endpoints, endpointTraffic } = this.#state;
+    const config = this.#config;
+    const plan = keyPlanOf(config);
+    return new Gateway({
+      outside,
+      plan,
+      placement: this.placement,
+      admission: this.admission,
+      routes: this.routes,
+      upstream,
+      inflate,
+      limits: {
+        windowBytes: config.session.sniffWindowBytes,
+        bodyBytesMax: config.limits.bodyBytes,
+        progressMs: config.timeouts.bodyMs ?? Infinity,
+      },
+      budget: budgetOf(config, buffers, index),
+      keepaliveMs: config.queue.keepaliveMs,
+      health: new PassiveHealth(endpoints),
+      retries: this.#settings.retries,
+      attemptsMax: config.attempts.max,
+      traffic: new Traffic(counters.layout, {
+        row: counters.row(index),
+        endpoints: endpointTraffic.tally(index),
+        sourceNames: plan.sourceNames,
+      }),
+    });
+  }
 }
 
 /** Puts a gateway together. */
 export function assembleGateway(parts: AssemblyParts): Assembly {
-  const { buffers, config, index, inflate, outside } = parts;
-  const state = attachSharedState(config, buffers);
-  const routes = new Routes(state.endpoints, parts.routes);
-  const upstream = upstreamOf(config, outside);
-  const register = new Register("routing policy", policies);
-  const { random } = outside;
-  const queue = new WaitQueue({
-    board: state.board,
-    endpoints: state.endpoints,
-    worker: index,
-    callsMax: config.queue.max,
-  });
-  const placement = new Placement({
-    sessions: state.sessions,
-    choice: new EndpointChoice({
-      sessions: state.sessions,
-      endpoints: state.endpoints,
-      policy: register.get(config.routing.policy).create({ random }),
-      fallback: register.get(config.session.fallback).create({ random }),
-      imbalance: config.routing.imbalance,
-      unseenUntilMs: outside.clock.nowMs() + UNSEEN_MS,
-    }),
-    ledger: new Ledger(buffers.ledgers[index]),
-    places: queue,
-  });
-  const admission = new Admission({
-    outside,
-    placement,
-    queue,
-    sessions: state.sessions,
-    scheduling: schedulingOf(config),
-    settings: queueSettingsOf(config),
-  });
-  const gateway = new Gateway({
-    outside,
-    plan: keyPlanOf(config),
-    placement,
-    admission,
-    routes,
-    upstream,
-    inflate,
-    limits: {
-      windowBytes: config.session.sniffWindowBytes,
-      bodyBytesMax: config.limits.bodyBytes,
-      progressMs: config.timeouts.bodyMs ?? Infinity,
-    },
-    budget: budgetOf(config, buffers, index),
-    keepaliveMs: config.queue.keepaliveMs,
-    health: new PassiveHealth(state.endpoints),
-    retries: new RetryBudget(config.attempts.budget),
-    attemptsMax: config.attempts.max,
-    traffic: new Traffic(state.counters.layout, {
-      row: state.counters.row(index),
-      endpoints: state.endpointTraffic.tally(index),
-    }),
-  });
-  const bell = state.board.bell(index);
-  return { gateway, admission, bell, placement, routes, upstream };
+  return new Assembly(parts);
 }
 
-function schedulingOf(config: Config): SchedulingPolicy {
-  return new Register("scheduling policy", schedulingPolicies)
-    .get(config.queue.policy).create();
-}
-
-/** The configuration says `none` where the queue wants a number. */
-function queueSettingsOf({ queue, routing, timeouts }: Config): QueueSettings {
-  return {
-    isOn: queue.max > 0,
-    sessionMax: queue.sessionMax,
-    boostRatio: queue.boostRatio,
-    overdueMs: queue.overdueMs ?? Infinity,
-    timeoutMs: timeouts.queueMs ?? Infinity,
-    patienceMs: routing.affinityPatienceMs,
-    priorityMin: queue.priorityMin,
-    priorityMax: queue.priorityMax,
-  };
+function haveSameTimeouts(one: Config, other: Config): boolean {
+  return one.timeouts.connectMs === other.timeouts.connectMs &&
+    one.timeouts.firstByteMs === other.timeouts.firstByteMs &&
+    one.timeouts.idleMs === other.timeouts.idleMs;
 }
 
 function upstreamOf(config: Config, outside: Outside): UpstreamClient {

@@ -55,6 +55,7 @@ export class Control {
   readonly directory: Directory;
   readonly metrics: Registry;
   readonly #parts: ControlParts;
+  #config: Config;
   readonly #upstream: UpstreamClient;
   readonly #health: HealthBook;
   readonly #prober: Prober;
@@ -69,6 +70,7 @@ export class Control {
   constructor(parts: ControlParts) {
     const { config, outside, workerCount } = parts;
     this.#parts = parts;
+    this.#config = config;
     this.#startedAtMs = outside.clock.nowMs();
     this.state = createSharedState(config, {
       workerCount,
@@ -88,9 +90,10 @@ export class Control {
     });
     this.#health = new HealthBook({ table: this.state.endpoints, outside });
     // Whoever asks keeps a deadline of its own.
-    const { connectMs } = config.timeouts;
-    const connect = () =>
-      new UpstreamClient(outside, { connectMs, idleMs: Infinity });
+    const connect = () => {
+      const { connectMs } = this.#config.timeouts;
+      return new UpstreamClient(outside, { connectMs, idleMs: Infinity });
+    };
     this.#upstream = connect();
     const { clock } = outside;
     this.#watch = new ModelWatch({
@@ -131,8 +134,8 @@ export class Control {
 
   /** Takes a whole list of endpoints; what is known of those kept stays. */
   replace(specs: readonly EndpointSpec[]): void {
-    this.#prober.stop();
     this.directory.replace(specs);
+    this.#prober.stop();
     const { endpoints, endpointTraffic } = this.state;
     for (const { id } of specs) {
       const slot = this.directory.slotOf(id);
@@ -140,6 +143,27 @@ export class Control {
     }
     this.#health.replace(specs, (id) => this.directory.slotOf(id));
     this.#watch.watch(specs);
+  }
+
+  /**
+   * Takes a new configuration, as far as it is not fixed since the start, and
+   * publishes nothing: its routes belong into one message with the rest.
+   *
+   * @returns The routes.
+   * @throws {RangeError} when there is no room for its endpoints; then nothing
+   * has changed.
+   */
+  reload(config: Config): RoutesData {
+    const publish = this.#publish;
+    this.#publish = () => {};
+    try {
+      this.replace(config.endpoints);
+    } finally {
+      this.#publish = publish;
+    }
+    this.#config = config;
+    this.state.sessions.setIdleTtl(config.session.idleTtlMs);
+    return this.directory.routes;
   }
 
   /**

@@ -26,6 +26,13 @@ export interface InProcess extends AsyncDisposable {
   readonly assembly: Assembly;
   /** Resolves once `count` endpoints take work. */
   ready(count: number): Promise<void>;
+  /**
+   * Takes a new configuration; addresses and sizes stay as they are.
+   *
+   * @throws {RangeError} when there is no room for its endpoints; then nothing
+   * has changed.
+   */
+  reload(config: Config): void;
   stop(): Promise<void>;
 }
 
@@ -51,29 +58,25 @@ export function startInProcess(config: Config, log: Log): InProcess {
     outside,
     inflate,
   });
-  const { admission, gateway, routes, upstream } = assembly;
-  control.onRoutes((data) => {
-    routes.replace(data);
-    admission.reroute();
-  });
+  control.onRoutes((routes) => assembly.reroute(routes));
   const listener = new Listener({
     hostname: config.listen.hostname,
     port: config.listen.port,
     reusePort: false,
-    handle: (request) => gateway.handle(request),
+    handle: (request) => assembly.handle(request),
   });
   async function stop(): Promise<void> {
     control.stop();
-    gateway.stopTunnels();
+    assembly.stopTunnels();
     await listener.stop(STOP_MS);
-    gateway.close();
-    upstream.close();
+    assembly.close();
   }
   return {
     url: `http://${listener.hostname}:${listener.port}`,
     control,
     assembly,
     ready: (count) => untilReady(control, count),
+    reload: (config) => assembly.reload(config, control.reload(config)),
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -9,7 +9,6 @@
 import type { Config } from "../config/config.ts";
 import { Budget } from "../core/budget.ts";
 import { type CapacityBuffers, CapacityTable } from "../core/capacity_table.ts";
-import type { CounterLayout } from "../core/counters.ts";
 import { Counters } from "../core/counters.ts";
 import { EndpointTable } from "../core/endpoint_table.ts";
 import { EndpointTraffic } from "../core/endpoint_traffic.ts";
@@ -26,6 +25,8 @@ export interface SharedBuffers {
   readonly sessions: SharedArrayBuffer;
   readonly endpoints: SharedArrayBuffer;
   readonly counters: SharedArrayBuffer;
+  /** The session-key sources that have counters: those of the start. */
+  readonly countedSources: readonly string[];
   readonly endpointTraffic: SharedArrayBuffer;
   /** One thread a worker, by its index, and the main thread behind them. */
   readonly lags: SharedArrayBuffer;
@@ -65,14 +66,16 @@ export function createSharedState(
     epochMs,
     secret,
   });
-  const layout = layoutOf(config);
+  const countedSources = keyPlanOf(config).sourceNames;
+  const layout = trafficLayout(countedSources);
   const counters = new SharedArrayBuffer(
     Counters.bytesFor(layout, workerCount),
   );
-  return attachSharedState(config, {
+  return attachSharedState({
     sessions: sessions.buffer,
     endpoints: new EndpointTable().buffer,
     counters,
+    countedSources,
     endpointTraffic: new SharedArrayBuffer(
       EndpointTraffic.bytesFor(workerCount),
     ),
@@ -85,17 +88,15 @@ export function createSharedState(
 }
 
 /** Views for one more thread. */
-export function attachSharedState(
-  config: Config,
-  buffers: SharedBuffers,
-): SharedState {
+export function attachSharedState(buffers: SharedBuffers): SharedState {
   const endpoints = new EndpointTable(buffers.endpoints);
+  const layout = trafficLayout(buffers.countedSources);
   return {
     buffers,
     sessions: new SessionTable(buffers.sessions),
     endpoints,
     capacity: new CapacityTable(endpoints, buffers.capacity),
-    counters: new Counters(layoutOf(config), buffers.counters),
+    counters: new Counters(layout, buffers.counters),
     endpointTraffic: new EndpointTraffic(buffers.endpointTraffic),
     lags: new LoopLags(buffers.lags),
     board: new QueueBoard(buffers.board),
@@ -112,8 +113,4 @@ export function budgetOf(
     requests: config.limits.requests,
     sniffBytes: config.limits.sniffMemoryBytes,
   });
-}
-
-function layoutOf(config: Config): CounterLayout {
-  return trafficLayout(keyPlanOf(config).sourceNames);
 }

@@ -48,15 +48,16 @@ scope.onmessage = ({ data }) => {
       start(data);
       break;
     case "routes":
-      assembly?.routes.replace(data.routes);
-      assembly?.admission.reroute();
+      assembly?.reroute(data.routes);
+      break;
+    case "reload":
+      assembly?.reload(data.start.config, data.routes);
       break;
     case "stop":
       stop();
       break;
     case "give_up":
-      assembly?.gateway.close();
-      assembly?.upstream.close();
+      assembly?.close();
       break;
   }
 };
@@ -87,14 +88,15 @@ function start(command: Command & { kind: "start" }): void {
     },
     inflate,
   });
-  const { admission, bell, gateway } = assembly;
+  const started = assembly;
+  const { admission, bell } = started;
   listenTo(bell, () => admission.collect());
   try {
     listener = new Listener({
       hostname: config.listen.hostname,
       port: command.port,
       reusePort: true,
-      handle: (request) => gateway.handle(request),
+      handle: (request) => started.handle(request),
     });
     scope.postMessage({ kind: "listening", port: listener.port });
     beat();
@@ -111,7 +113,7 @@ function beat(): void {
 
 /** Leaves engines their connections: some finish for a client that has left. */
 async function stop(): Promise<void> {
-  assembly?.gateway.stopTunnels();
+  assembly?.stopTunnels();
   const brokenCount = await listener?.stop(NO_DEADLINE_MS) ?? 0;
   scope.postMessage({ kind: "stopped", brokenCount });
 }

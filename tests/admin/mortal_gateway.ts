@@ -61,7 +61,7 @@ function spawn(): Worker {
 function heldText(config: Config): string {
   if (buffers === undefined) return "held {}";
   const shared = buffers;
-  const { counters, sessions } = attachSharedState(config, shared);
+  const { counters, sessions } = attachSharedState(shared);
   const received = counters.layout.offset("tryst_requests_received_total");
   const indexes = shared.ledgers.map((_, index) => index);
   let pins = 0;
