@@ -198,14 +198,14 @@ test("Simulation loses nothing, whatever the contender and the load", () => {
         }
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });
 
 test("Simulation repeats itself exactly", () => {
   const programs = drawPrograms({
     workload: "mixed",
-    programCount: 30,
+    programCount: 12,
     programsPerSecond: 1,
     seed: 5,
   });
