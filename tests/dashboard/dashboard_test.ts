@@ -310,6 +310,7 @@ browserTest("stays small over 1,000 updates", async (browser) => {
   };
   // The series are full after 300.
   const before = await update(350);
+  assert(before.nodes < 2_000, `${before.nodes} elements`);
   const after = await update(1_000);
   const grown = after.bytes - before.bytes;
   assert(grown < 1_000_000, `${before.bytes} B grew by ${grown} B`);

@@ -15,6 +15,9 @@ import { UPLOT_TEXT } from "./embedded_uplot.ts";
 const UPLOT_SHA256 =
   "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f";
 
+/** Milliseconds in which events must have ended; a stop takes 1 s at most. */
+const ANSWER_MS_MAX = 5_000;
+
 const embedded = await embeddedText();
 
 test(
@@ -91,7 +94,9 @@ test("dashboard: the page knows every code of the error table", async () => {
 
 test("dashboard: open events do not hold the listener up", async () => {
   const gateway = new MadeUpGateway();
-  const reply = await fetch(`${gateway.url}events`);
+  const reply = await fetch(`${gateway.url}events`, {
+    signal: AbortSignal.timeout(ANSWER_MS_MAX),
+  });
   const text = reply.text();
   await gateway[Symbol.asyncDispose]();
   assertMatch(await text, /^data: \{/);

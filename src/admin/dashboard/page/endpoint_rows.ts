@@ -42,7 +42,10 @@ export class EndpointRow implements Row<EndpointMoment> {
   readonly #sessions = make("span", "value");
   readonly #share = make("span", "aside");
   readonly #hits = new Trace("Hit rate", formatShare, 1);
-  readonly #firstByte = new Trace("Mean time to the first byte", duration);
+  readonly #firstByte = new Trace(
+    "Mean time to the first byte",
+    (ms) => duration(ms),
+  );
   readonly #engine = make("span", "value");
   readonly #cache = make("span", "aside");
   readonly #failures = make("span", "value");
@@ -81,7 +84,7 @@ export class EndpointRow implements Row<EndpointMoment> {
     this.#latest = endpoint;
     this.element.dataset.state = endpoint.state;
     show(this.#state, endpoint.state);
-    show(this.#since, duration(calm(nowMs - endpoint.sinceMs)));
+    show(this.#since, duration(nowMs - endpoint.sinceMs, "whole"));
     this.#showLoad(endpoint);
     show(this.#sessions, number(endpoint.sessions));
     show(
@@ -170,11 +173,6 @@ class Trace {
 
 function formatShare(value: number | null): string {
   return number(value, "share");
-}
-
-/** Whole seconds, so that what was long ago does not change ten times. */
-function calm(ms: number): number {
-  return Math.max(0, Math.floor(ms / 1_000) * 1_000);
 }
 
 function actionFor({ state }: EndpointView): Action {

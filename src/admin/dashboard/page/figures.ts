@@ -27,13 +27,13 @@ export class Figures {
   readonly #errors: ErrorTable;
   readonly #recent = new RecentTotals();
   readonly #requests = new Figure("requests", "Requests per second", rate);
-  readonly #inFlight = new Figure("in_flight", "Requests in flight", number);
-  readonly #waiting = new Figure("waiting", "Requests waiting", number);
+  readonly #inFlight = new Figure("in_flight", "Requests in flight", count);
+  readonly #waiting = new Figure("waiting", "Requests waiting", count);
   readonly #hits = new Figure("hits", "Hit rate", share, 1);
   readonly #firstByte = new Figure(
     "first_byte",
     "Mean time to the first byte",
-    duration,
+    (ms) => duration(ms),
   );
   readonly #failed = new Figure("errors", "Errors per second", rate);
 
@@ -148,6 +148,10 @@ function errorsOf(
     if (isClass ? outcome === "5xx" : row?.fault !== "client") count += times;
   }
   return count;
+}
+
+function count(value: number | null): string {
+  return number(value);
 }
 
 function rate(value: number | null): string {

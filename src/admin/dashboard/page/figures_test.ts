@@ -107,6 +107,15 @@ test("Series is bounded and its times rise, whatever comes", () => {
   );
 });
 
+test("Series keeps the last of more than it holds", () => {
+  const series = new Series();
+  for (let at = 1; at <= SERIES_MAX; at++) series.add(at * 1_000, at);
+  assertEquals([series.xs[0], series.xs.length], [1, SERIES_MAX]);
+  series.add((SERIES_MAX + 1) * 1_000, null);
+  assertEquals([series.xs[0], series.xs.length], [2, SERIES_MAX]);
+  assertEquals(series.ys.at(-1), null);
+});
+
 test("numbers are short and have their unit", () => {
   const rows: readonly (readonly [string, string])[] = [
     [number(null), "–"],
@@ -125,6 +134,8 @@ test("numbers are short and have their unit", () => {
     [duration(999.4), "999 ms"],
     [duration(1_000), "1.00 s"],
     [duration(59_999), "60.0 s"],
+    [duration(59_999, "whole"), "59 s"],
+    [duration(-1, "whole"), "0 s"],
     [duration(60_000), "1 min"],
     [duration(3_599_999), "59 min 59 s"],
     [duration(273_600_000), "3 d 4 h"],

@@ -36,9 +36,18 @@ export function number(
   return kind === "share" ? text + GAP + "%" : text;
 }
 
-/** A span of time, in its two largest units at most. */
-export function duration(ms: number | null): string {
+/**
+ * A span of time, in its two largest units at most; in whole seconds it
+ * changes no more often than a person would say it.
+ */
+export function duration(
+  ms: number | null,
+  precision: "fine" | "whole" = "fine",
+): string {
   if (ms === null || !Number.isFinite(ms)) return UNKNOWN;
+  if (precision === "whole" && ms < MINUTE_MS) {
+    return `${Math.max(0, Math.floor(ms / SECOND_MS))}${GAP}s`;
+  }
   if (ms < SECOND_MS) return `${Math.max(0, Math.round(ms))}${GAP}ms`;
   if (ms < MINUTE_MS) {
     const digits = ms < 10 * SECOND_MS ? 2 : 1;

@@ -101,8 +101,8 @@ function received(status: GatewayStatus): void {
 function showHeader(status: GatewayStatus): void {
   const { sessions, workers } = status;
   show(byId("version", HTMLElement), status.version);
-  const upMs = Math.floor((status.nowMs - status.startedAtMs) / 1_000) * 1_000;
-  show(byId("up", HTMLElement), duration(upMs));
+  const upMs = status.nowMs - status.startedAtMs;
+  show(byId("up", HTMLElement), duration(upMs, "whole"));
   const ready = byId("ready", HTMLElement);
   show(ready, status.isReady ? "ready" : "not ready");
   ready.dataset.level = status.isReady ? "ok" : "bad";
@@ -145,7 +145,7 @@ function look(): void {
   const link = byId("link", HTMLElement);
   const verdict = byId("verdict", HTMLElement);
   if (isStale) {
-    const age = duration(Math.floor(ageMs / 1_000) * 1_000);
+    const age = duration(ageMs, "whole");
     show(link, shown === undefined ? "no data yet" : `stale for ${age}`);
     verdict.dataset.level = "bad";
     const why = trouble === "" ? "nothing has come from it" : trouble;

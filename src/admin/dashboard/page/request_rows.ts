@@ -82,7 +82,7 @@ export function failureRow(errors: ErrorTable): Row<FailureMoment> {
   return {
     element,
     update({ failure, ageMs }) {
-      show(age, ago(ageMs));
+      show(age, duration(ageMs, "whole"));
       show(code, failure.code);
       const { code: name } = failure;
       const known = Object.hasOwn(errors, name) ? errors[name] : undefined;
@@ -133,10 +133,4 @@ function cell(
   element.dataset.label = label;
   element.setAttribute("role", "cell");
   return element;
-}
-
-/** Whole seconds, so that an old failure's age changes seldom. */
-function ago(ageMs: number): string {
-  if (ageMs < 1_000) return "now";
-  return duration(Math.floor(ageMs / 1_000) * 1_000).replace(/\.0+/, "");
 }
