@@ -156,6 +156,24 @@ export class MadeUpGateway implements AsyncDisposable {
     };
   }
 
+  /** The endpoints as the admin API lists them. */
+  #reports() {
+    const nowMs = Date.now();
+    return this.ids.map((id, index) => {
+      const { limit, lastAnswerAgeMs, models, ...view } = this.#view(
+        id,
+        index,
+        nowMs,
+      );
+      return {
+        ...view,
+        limit: limit ?? undefined,
+        lastAnswerAgeMs: lastAnswerAgeMs ?? undefined,
+        models: models ?? undefined,
+      };
+    });
+  }
+
   #listen(port: number): AdminListener {
     const change =
       (name: "drain" | "restore", state: EndpointState) => (id: string) => {
@@ -178,7 +196,7 @@ export class MadeUpGateway implements AsyncDisposable {
       metrics: () => Promise.resolve(""),
       status: () => this.status(),
       endpoints: {
-        list: () => [],
+        list: () => this.#reports(),
         drain: change("drain", "draining"),
         restore: change("restore", "ready"),
       },
