@@ -21,8 +21,11 @@ import { lineLog, writeStderr } from "../system/log.ts";
 import { SignalQueue } from "../system/signals.ts";
 import { Control } from "../wiring/control.ts";
 import { endpointReports } from "../wiring/endpoint_reports.ts";
+import { LiveBook } from "../wiring/live_book.ts";
+import { RecentFailures } from "../wiring/recent_failures.ts";
 import type { SessionKeeper } from "../wiring/session_keeper.ts";
 import { budgetOf } from "../wiring/shared_state.ts";
+import { gatewayStatus } from "../wiring/status.ts";
 import type { WorkerStart } from "../wiring/worker.ts";
 import { type Command, EXIT } from "./command.ts";
 import type { Edge } from "./edge.ts";
@@ -65,6 +68,8 @@ interface Running {
   readonly outside: Outside;
   readonly workerCount: number;
   readonly control: Control;
+  readonly failures: RecentFailures;
+  readonly live: LiveBook;
   /** `undefined` when sessions need not outlive the gateway. */
   readonly keeper: SessionKeeper | undefined;
   readonly supervisor: Supervisor<WorkerStart, RoutesData>;
@@ -103,6 +108,7 @@ export async function serve(
   } finally {
     await keeper?.stop();
     control.stop();
+    running.live.close();
     await admin?.stop();
     await service.close();
   }
@@ -112,13 +118,14 @@ function createRunning(
   config: Config,
   { edge, silentMs, spawn }: ServeOptions,
 ): Running {
+  const failures = new RecentFailures(systemClock);
   const outside: Outside = {
     clock: systemClock,
     random: Math.random,
     dial: createDial(),
-    log: lineLog("info", writeStderr, systemClock.nowMs, {
+    log: failures.notedBy(lineLog("info", writeStderr, systemClock.nowMs, {
       hasPriority: isJournal(edge.env(SERVICE_VARIABLES.journalStream.name)),
-    }),
+    })),
   };
   const workerCount = config.workers === "auto"
     ? navigator.hardwareConcurrency
@@ -141,14 +148,22 @@ function createRunning(
     routes: () => control.directory.routes,
     openCount: (index) => budgetOf(config, buffers, index).ownRequests,
     reclaim: (index) => control.workerDied(index),
+    live: (index, calls) => live.report(index, calls),
     hung: resolve,
     silentMs,
+  });
+  const live = new LiveBook({
+    clock: outside.clock,
+    workerCount,
+    watch: () => supervisor.watch(),
   });
   return {
     config,
     outside,
     workerCount,
     control,
+    failures,
+    live,
     keeper: keepSessions({ config, control, edge, outside }),
     supervisor,
     hung,
@@ -188,15 +203,25 @@ function spawnWorker(): Worker {
 
 function startAdmin(running: Running): AdminListener {
   const { config, control, outside, supervisor, workerCount } = running;
+  const readiness = () => ({
+    ...control.readiness(),
+    isStopping: running.isStopping,
+    serving: supervisor.servingCount,
+    workers: workerCount,
+  });
   return new AdminListener({
     ...config.admin.listen,
     log: outside.log,
-    readiness: () => ({
-      ...control.readiness(),
-      isStopping: running.isStopping,
-      serving: supervisor.servingCount,
-      workers: workerCount,
-    }),
+    readiness,
+    status: () =>
+      gatewayStatus({
+        control,
+        readiness,
+        version: project.version,
+        nowMs: outside.clock.nowMs,
+        live: () => running.live.look(),
+        failures: () => running.failures.list(),
+      }),
     metrics: () => control.metrics.metrics(),
     endpoints: {
       list: () => endpointReports(control, outside.clock.nowMs()),

@@ -6,6 +6,7 @@
  * @module
  */
 import type { Log } from "../core/outside.ts";
+import type { LiveCall } from "../gateway/live_calls.ts";
 import {
   HEARTBEAT_MS,
   type WorkerCommand,
@@ -28,6 +29,8 @@ export interface SeatOwner {
   readonly spawn: () => Worker;
   /** The thread has died; the seat is empty. */
   readonly died: (index: number, reason: string) => void;
+  /** The thread tells of its requests under way. */
+  readonly live: (index: number, calls: readonly LiveCall[]) => void;
 }
 
 /** Holds one worker at a time. */
@@ -121,6 +124,9 @@ export class Seat<Start, Routes> {
         break;
       case "log":
         this.#owner.log(report.level, report.event, report.fields);
+        break;
+      case "live":
+        this.#owner.live(this.index, report.calls);
         break;
       case "alive":
         break;

@@ -28,6 +28,7 @@
  * @module
  */
 import type { Clock, Log } from "../core/outside.ts";
+import type { LiveCall } from "../gateway/live_calls.ts";
 import { Seat, type SeatState } from "./seat.ts";
 import { HEARTBEAT_MS } from "./worker_messages.ts";
 
@@ -52,6 +53,8 @@ export interface SupervisorParts<Start, Routes> {
   readonly openCount: (index: number) => number;
   /** Takes back what a dead worker's requests held. */
   readonly reclaim: (index: number) => void;
+  /** Takes what a watched worker tells of its requests under way. */
+  readonly live?: (index: number, calls: readonly LiveCall[]) => void;
   /** A worker hangs, against which only the process's end helps. */
   readonly hung: (index: number) => void;
   /** `WORKER_SILENT_MS`, but for tests. */
@@ -113,9 +116,10 @@ export class Supervisor<Start, Routes> {
     const { count, log, silentMs, spawn, start } = parts;
     this.#parts = parts;
     this.#start = start;
+    const live = parts.live ?? (() => {});
     const died = (index: number, reason: string) => this.#died(index, reason);
     this.#posts = Array.from({ length: count }, (_, index) => ({
-      seat: new Seat(index, { log, spawn, died }),
+      seat: new Seat(index, { log, spawn, died, live }),
       startedAtMs: 0,
       restartMs: RESTART_MS,
       cancelRestart: () => {},
@@ -166,6 +170,11 @@ export class Supervisor<Start, Routes> {
     for (const { seat } of this.#posts) {
       seat.tell({ kind: "reload", start, routes });
     }
+  }
+
+  /** Has every worker tell of its requests under way for some seconds. */
+  watch(): void {
+    for (const { seat } of this.#posts) seat.tell({ kind: "watch" });
   }
 
   /**

@@ -6,6 +6,7 @@
  * | `start` | once, first | attaches to the shared memory and listens |
  * | `routes` | the list of endpoints or models has changed | replaces its own |
  * | `reload` | the configuration has changed | takes it, with its routes |
+ * | `watch` | somebody looks | tells of its requests for some seconds |
  * | `stop` | once | listens no more and finishes its requests |
  * | `give_up` | once, last | answers whatever has not finished with an error |
  *
@@ -15,6 +16,7 @@
  * | `failed` | it cannot listen | gives up, or tries again later |
  * | `alive` | every `HEARTBEAT_MS` | knows that its event loop turns |
  * | `log` | something happened | writes the line |
+ * | `live` | it is watched | shows the requests under way |
  * | `stopped` | after `stop`, its last answer has been sent | ends the thread |
  *
  * A thread that dies sends nothing: the runtime reports an error instead, and
@@ -28,6 +30,7 @@
  * @module
  */
 import type { LogFields, LogLevel } from "../core/outside.ts";
+import type { LiveCall } from "../gateway/live_calls.ts";
 
 /** Milliseconds between two signs of life; each costs a few microseconds. */
 export const HEARTBEAT_MS = 1_000;
@@ -49,6 +52,7 @@ export type WorkerCommand<Start, Routes> =
     readonly start: Start;
     readonly routes: Routes;
   }
+  | { readonly kind: "watch" }
   /** The deadline is kept by the main thread, which can end threads. */
   | { readonly kind: "stop" }
   | { readonly kind: "give_up" };
@@ -68,4 +72,9 @@ export type WorkerReport =
     readonly level: LogLevel;
     readonly event: string;
     readonly fields: LogFields;
+  }
+  | {
+    readonly kind: "live";
+    /** The oldest under way; few enough to be posted each second. */
+    readonly calls: readonly LiveCall[];
   };

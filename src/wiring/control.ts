@@ -222,7 +222,7 @@ export class Control {
         sessions: this.#census.boundTo(slot),
         totals: endpointTraffic.totals(slot),
         limit: endpoints.limit(slot) || undefined,
-        capacity: undefined,
+        capacity: this.state.capacity.reading(slot),
         engine: undefined,
         failures: endpoints.failures(slot),
         isBusy: endpoints.isBusy(slot, nowMs),

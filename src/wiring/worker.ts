@@ -7,6 +7,7 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
+import { LoopLags } from "../core/loop_lag.ts";
 import type { LogFields, LogLevel } from "../core/outside.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 import { Listener } from "../server/listener.ts";
@@ -19,7 +20,9 @@ import { listenTo } from "../system/bell.ts";
 import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
 import { inflate } from "../system/inflate.ts";
+import { watchLoop } from "../system/loop_watch.ts";
 import { assembleGateway, type Assembly } from "./assembly.ts";
+import { LIVE } from "./live_book.ts";
 import type { SharedBuffers } from "./shared_state.ts";
 
 /** What a worker is started with. */
@@ -41,6 +44,8 @@ const scope = globalThis as unknown as {
 
 let assembly: Assembly | undefined;
 let listener: Listener | undefined;
+let watchedUntilMs = 0;
+let cancelTelling: (() => void) | undefined;
 
 scope.onmessage = ({ data }) => {
   switch (data.kind) {
@@ -52,6 +57,10 @@ scope.onmessage = ({ data }) => {
       break;
     case "reload":
       assembly?.reload(data.start.config, data.routes);
+      break;
+    case "watch":
+      watchedUntilMs = systemClock.nowMs() + LIVE.watchMs;
+      tellLive();
       break;
     case "stop":
       stop();
@@ -100,6 +109,7 @@ function start(command: Command & { kind: "start" }): void {
     });
     scope.postMessage({ kind: "listening", port: listener.port });
     beat();
+    watchLoop(systemClock, new LoopLags(buffers.lags), command.index);
   } catch (error) {
     scope.postMessage({ kind: "failed", message: String(error) });
   }
@@ -109,6 +119,17 @@ function start(command: Command & { kind: "start" }): void {
 function beat(): void {
   scope.postMessage({ kind: "alive" });
   systemClock.after(HEARTBEAT_MS, beat);
+}
+
+/** Tells of the requests under way, now and while somebody looks. */
+function tellLive(): void {
+  cancelTelling?.();
+  scope.postMessage({
+    kind: "live",
+    calls: assembly?.live(LIVE.countMax) ?? [],
+  });
+  if (systemClock.nowMs() >= watchedUntilMs) return;
+  cancelTelling = systemClock.after(LIVE.reportMs, tellLive);
 }
 
 /** Leaves engines their connections: some finish for a client that has left. */
