@@ -60,9 +60,22 @@ const REAL_PROGRAMS = 40;
 /** Validation: the most that the model may be off. */
 const ERROR_MAX = 0.1;
 
+/** Everything that may be asked for. */
+const OPTIONS = (
+  "--quick --workload --engines --programs --seed --seeds --cache --overdue " +
+  "--timeout --patience --boost --json --svg --validate --sockets"
+).split(" ");
+
 if (import.meta.main) await main(Deno.args);
 
 async function main(args: readonly string[]): Promise<void> {
+  const unknown = args.find((arg) =>
+    arg.startsWith("--") && !OPTIONS.includes(arg)
+  );
+  if (unknown !== undefined) {
+    const known = OPTIONS.join(", ");
+    throw new TypeError(`Cannot find option "${unknown}": known are ${known}`);
+  }
   if (args.includes("--validate")) return await printValidation(args);
   if (args.includes("--sockets")) return await printSockets(args);
   const rows: ExperimentRow[] = [];
