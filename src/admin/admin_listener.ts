@@ -1,46 +1,39 @@
 /**
- * The admin listener: whether the gateway lives and is ready, its metrics, and
- * its endpoints.
+ * The admin listener: the admin API and the dashboard.
  *
  * It is served by the main thread, which carries no client traffic, so it
  * answers under any load, and until the very end.
  *
- * Invariant: a GET changes nothing, and errors are problem details (RFC 9457).
+ * Invariant: a GET changes nothing, errors are problem details (RFC 9457), and
+ * nothing is read of a request before it is known that it may be asked.
  *
  * @module
  */
 import { STATUS_CODE } from "@std/http/status";
 import type { Log } from "../core/outside.ts";
-import { readChange } from "./change_request.ts";
+import { type AccessLevel, type AccessParts, AdminAccess } from "./access.ts";
 import { Dashboard } from "./dashboard/dashboard.ts";
-import {
-  changeEndpoint,
-  type EndpointChange,
-  type EndpointControl,
-  endpointsBody,
-} from "./endpoint_api.ts";
+import { type EndpointControl, endpointOperations } from "./endpoint_api.ts";
+import { describeOperation } from "./openapi.ts";
+import type { Operation } from "./operation.ts";
 import { Problem, problemResponse } from "./problem.ts";
-import { type ReadinessFacts, readinessOf } from "./readiness.ts";
-import type { GatewayStatus } from "./status.ts";
+import { type ProcessControl, processOperations } from "./process_api.ts";
+import { type SessionControl, sessionOperations } from "./session_api.ts";
 
 /** What the admin listener reads and changes. */
-export interface AdminParts {
-  readonly hostname: string;
+export interface AdminParts extends AccessParts, ProcessControl {
   /** 0 for any free port. */
   readonly port: number;
   readonly log: Log;
-  readonly readiness: () => ReadinessFacts;
-  /** Renders the metrics page. */
-  readonly metrics: () => Promise<string>;
   readonly endpoints: EndpointControl;
-  /** What the dashboard shows; without it there is none. */
-  readonly status?: () => GatewayStatus | Promise<GatewayStatus>;
+  readonly sessions?: SessionControl;
 }
 
-/** Answers a request for one path. */
+/** Answers one method on one path. */
 interface Route {
-  readonly method: "GET" | "POST";
-  readonly answer: (request: Request) => Response | Promise<Response>;
+  readonly method: Operation["method"];
+  readonly access: AccessLevel;
+  readonly answerTo: (request: Request) => Response | Promise<Response>;
 }
 
 /** Milliseconds that admin clients get to read their answers at the end. */
@@ -50,29 +43,33 @@ const STOP_MS_MAX = 1_000;
 export class AdminListener {
   readonly port: number;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  readonly #parts: AdminParts;
-  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #log: Log;
+  readonly #access: AdminAccess;
+  readonly #operations: readonly Operation[];
+  /** With a status there is a dashboard. */
   readonly #dashboard: Dashboard | undefined;
 
-  /** @throws {Deno.errors.AddrInUse} and other errors of listening. */
+  /**
+   * @throws {TypeError} without a token on an address that others reach.
+   * @throws {Deno.errors.AddrInUse} and other errors of listening.
+   */
   constructor(parts: AdminParts) {
-    this.#parts = parts;
-    const { status } = parts;
+    const { endpoints, hostname, log, port, sessions, status } = parts;
+    this.#log = log;
+    this.#access = new AdminAccess(parts);
     this.#dashboard = status && new Dashboard({
       status,
       failed: (error) => this.#fail(error),
     });
-    this.#routes = new Map<string, Route>([
-      ["/healthz", get(() => Response.json({ status: "alive" }))],
-      ["/readyz", get(() => this.#readiness())],
-      ["/metrics", get(() => this.#metrics())],
-      ["/endpoints", get(() => Response.json(endpointsBody(parts.endpoints)))],
-      ["/endpoints/drain", this.#change("drain")],
-      ["/endpoints/restore", this.#change("restore")],
-    ]);
+    this.#operations = [
+      ...processOperations(parts),
+      ...endpointOperations(endpoints),
+      ...sessionOperations(sessions),
+      describeOperation(() => this.#operations),
+    ];
     this.#server = Deno.serve({
-      hostname: parts.hostname,
-      port: parts.port,
+      hostname,
+      port,
       onListen: () => {},
       onError: (error) => this.#fail(error),
     }, (request) => this.#answer(request));
@@ -90,7 +87,15 @@ export class AdminListener {
 
   async #answer(request: Request): Promise<Response> {
     try {
-      return await this.#routeOf(request).answer(request);
+      const route = this.#routeOf(request);
+      this.#access.check(request, route.access);
+      const response = await route.answerTo(request);
+      // What is asked for changes all the time, and is no business of caches.
+      if (!response.headers.has("cache-control")) {
+        response.headers.set("cache-control", "no-store");
+      }
+      response.headers.set("x-content-type-options", "nosniff");
+      return response;
     } catch (error) {
       if (error instanceof Problem) return problemResponse(error);
       throw error;
@@ -99,64 +104,49 @@ export class AdminListener {
 
   #routeOf({ method, url }: Request): Route {
     const path = new URL(url).pathname;
-    const route = this.#routes.get(path) ?? this.#dashboardRoute(path);
-    if (route === undefined) {
-      const known = [...this.#routes.keys()].join(", ");
+    const routes = [
+      ...this.#operations.filter((operation) => operation.path === path),
+      ...this.#dashboardRoutes(path),
+    ];
+    if (routes.length === 0) {
+      const paths = this.#operations.map((operation) => operation.path);
+      const known = [...new Set(paths)].join(", ");
       throw new Problem(STATUS_CODE.NotFound, `Known are ${known}`);
     }
     const wanted = method === "HEAD" ? "GET" : method;
-    if (route.method !== wanted) {
-      const allow = route.method === "GET" ? "GET, HEAD" : route.method;
-      throw new Problem(
-        STATUS_CODE.MethodNotAllowed,
-        `Cannot use ${method}: use ${allow}`,
-        { allow },
-      );
-    }
-    return route;
+    const route = routes.find((route) => route.method === wanted);
+    if (route !== undefined) return route;
+    const allow = routes
+      .map(({ method }) => method === "GET" ? "GET, HEAD" : method)
+      .join(", ");
+    throw new Problem(
+      STATUS_CODE.MethodNotAllowed,
+      `Cannot use ${method}: use ${allow}`,
+      { allow },
+    );
   }
 
-  #dashboardRoute(path: string): Route | undefined {
+  /** The page has nothing in it; what it shows it asks for as others do. */
+  #dashboardRoutes(path: string): readonly Route[] {
     const dashboard = this.#dashboard;
-    if (dashboard === undefined) return undefined;
-    if (path === "/") return get(() => dashboard.page());
-    if (path === "/events") return get((request) => dashboard.events(request));
+    if (dashboard === undefined) return [];
+    if (path === "/") return [get("open", () => dashboard.page())];
+    if (path === "/events") {
+      return [get("token", (request) => dashboard.events(request))];
+    }
     const asset = dashboard.asset(path);
-    return asset && get(() => asset);
-  }
-
-  #readiness(): Response {
-    const readiness = readinessOf(this.#parts.readiness());
-    const isReady = readiness.status === "ready";
-    return Response.json(readiness, {
-      status: isReady ? STATUS_CODE.OK : STATUS_CODE.ServiceUnavailable,
-    });
-  }
-
-  async #metrics(): Promise<Response> {
-    return new Response(await this.#parts.metrics(), {
-      headers: { "content-type": "text/plain; version=0.0.4" },
-    });
-  }
-
-  #change(change: EndpointChange): Route {
-    const { endpoints, hostname } = this.#parts;
-    const answer = async (request: Request) => {
-      const body = await readChange(request, hostname);
-      return Response.json(changeEndpoint(endpoints, change, body));
-    };
-    return { method: "POST", answer };
+    return asset === undefined ? [] : [get("open", () => asset)];
   }
 
   #fail(error: unknown): Response {
     const cause = error instanceof Error ? error.stack : String(error);
-    this.#parts.log("error", "admin.failed", { cause });
+    this.#log("error", "admin.failed", { cause });
     return problemResponse(
       new Problem(STATUS_CODE.InternalServerError, "The log says why"),
     );
   }
 }
 
-function get(answer: Route["answer"]): Route {
-  return { method: "GET", answer };
+function get(access: AccessLevel, answerTo: Route["answerTo"]): Route {
+  return { method: "GET", access, answerTo };
 }

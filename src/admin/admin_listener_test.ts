@@ -3,12 +3,13 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
 import { call } from "../../tests/gateway/raw_client.ts";
 import type { Reply } from "../../tests/gateway/reply.ts";
-import { AdminListener } from "./admin_listener.ts";
+import { AdminListener, type AdminParts } from "./admin_listener.ts";
 import type { EndpointReport } from "./endpoint_api.ts";
+import type { ReloadOutcome } from "./process_api.ts";
 
 /** A listener and what was asked of it. */
 interface Served {
@@ -19,12 +20,16 @@ interface Served {
   isBroken: boolean;
 }
 
-async function withAdmin(body: (served: Served) => Promise<void>) {
+async function withAdmin(
+  body: (served: Served) => Promise<void>,
+  more: Partial<AdminParts> = {},
+) {
   const changes: string[] = [];
   const events: string[] = [];
   const report = (id: string): EndpointReport => ({
     id,
     state: "draining",
+    weight: 1,
     inFlight: 0,
     limit: 1,
     sessions: 0,
@@ -52,7 +57,11 @@ async function withAdmin(body: (served: Served) => Promise<void>) {
       list: () => [report("a/b")],
       drain: (id) => changes.push(`drain ${id}`) > 0 && id === "a/b",
       restore: (id) => changes.push(`restore ${id}`) > 0 && id === "a/b",
+      setWeight: (id, weight) => changes.push(`weight ${id} ${weight}`) > 0,
+      setLimit: (id, limit) =>
+        changes.push(`limit ${id} ${limit && limit.maxInFlight}`) > 0,
     },
+    ...more,
   });
   served.port = admin.port;
   try {
@@ -201,4 +210,116 @@ test("AdminListener answers and logs its own failures", async () => {
     assertEquals(JSON.parse(reply.body).title, "Internal Server Error");
     assertEquals(served.events, ["admin.failed"]);
   });
+});
+
+test("AdminListener takes settings of endpoints, and says what is wrong with them", async () => {
+  const rows: readonly [path: string, body: string, detail: string][] = [
+    ["weight", '{"id":"a/b"}', 'Cannot use "weight" as it must be there'],
+    ["weight", '{"id":"a/b","weight":0}', '"weight" as it must be'],
+    ["weight", '{"id":"a/b","weight":"1"}', '"weight" as it must be'],
+    ["weight", '{"id":"a/b","weight":1001}', '"weight" as it must be'],
+    ["limit", '{"id":"a/b","limit":0}', '"limit" as it must be'],
+    ["limit", '{"id":"a/b","limit":1.5}', '"limit" as it must be'],
+    ["limit", '{"id":"a/b","limit":"64"}', '"limit" as it must be'],
+    ["limit", '{"id":"a/b","limit":1,"x":1}', '"x" as it is not known'],
+    ["limit", '{"id":"","limit":1}', '"id" as it must be'],
+    ["limit", "[1]", "the body as it must be an object"],
+  ];
+  const good: readonly [path: string, body: string][] = [
+    ["weight", '{"id":"a/b","weight":0.001}'],
+    ["weight", '{"id":"a/b","weight":null}'],
+    ["limit", '{"id":"a/b","limit":1000000}'],
+    ["limit", '{"id":"a/b","limit":"auto"}'],
+    ["limit", '{"id":"a/b","limit":"none"}'],
+    ["limit", '{"id":"a/b","limit":null}'],
+  ];
+  await withAdmin(async ({ port, changes }) => {
+    for (const [path, body, detail] of rows) {
+      const line = `POST /endpoints/${path}`;
+      const reply = await ask(port, line, { headers: JSON_TYPE, body });
+      assertEquals(reply.status, 400, body);
+      assert(JSON.parse(reply.body).detail.includes(detail), reply.body);
+    }
+    assertEquals(changes, []);
+    for (const [path, body] of good) {
+      const line = `POST /endpoints/${path}`;
+      const reply = await ask(port, line, { headers: JSON_TYPE, body });
+      assertEquals(reply.status, 200, reply.body);
+    }
+    assertEquals(changes, [
+      "weight a/b 0.001",
+      "weight a/b undefined",
+      "limit a/b 1000000",
+      "limit a/b auto",
+      "limit a/b undefined",
+      "limit a/b undefined",
+    ]);
+  });
+});
+
+test("AdminListener asks for its token, but not for life and readiness", async () => {
+  const token = "0123456789abcdef";
+  const rows: readonly [line: string, credentials: string, status: number][] = [
+    ["GET /endpoints", "", 401],
+    ["GET /openapi.json", "", 401],
+    ["GET /events", "", 401],
+    ["POST /endpoints/drain", "", 401],
+    ["GET /endpoints", "Bearer 0123456789abcdeg", 401],
+    ["GET /endpoints", "Bearer 0123456789abcde", 401],
+    ["GET /endpoints", "Bearer ", 401],
+    ["GET /endpoints", `Basic ${token}`, 401],
+    ["GET /endpoints", token, 401],
+    ["GET /healthz", "", 200],
+    ["GET /readyz", "", 503],
+    ["GET /metrics", "", 200],
+    ["GET /", "", 200],
+    ["GET /assets/page.css", "", 200],
+    ["GET /endpoints", `Bearer ${token}`, 200],
+    ["GET /endpoints", `bearer  ${token}`, 200],
+    ["GET /secrets", "", 404],
+  ];
+  const status = () => Promise.reject(new Error("Cannot be asked here"));
+  await withAdmin(async ({ port, changes }) => {
+    for (const [line, credentials, status] of rows) {
+      const headers = credentials === ""
+        ? ""
+        : `authorization: ${credentials}\r\n`;
+      const reply = await ask(port, line, { headers });
+      assertEquals(reply.status, status, `${line} ${credentials}`);
+      assertEquals(
+        reply.headers.has("www-authenticate"),
+        status === 401,
+        line,
+      );
+    }
+    assertEquals(changes, []);
+  }, { token, status });
+});
+
+test("AdminListener says what a gateway lacks", async () => {
+  const lines = ["GET /status", "GET /sessions", "POST /reload"];
+  await withAdmin(async ({ port }) => {
+    for (const line of [...lines, "POST /snapshot"]) {
+      const headers = line.startsWith("GET") ? "" : JSON_TYPE;
+      const body = line.startsWith("GET") ? "" : "{}";
+      const reply = await ask(port, line, { headers, body });
+      assertEquals(reply.status, 501, line);
+      assertMatch(JSON.parse(reply.body).detail, /^Cannot do that: this gate/);
+    }
+  });
+});
+
+test("AdminListener reloads, and tells why it did not", async () => {
+  const base = { changes: [], needsRestart: [], complaints: [] };
+  let outcome: ReloadOutcome = { ...base, kind: "unchanged" };
+  const more = { reload: () => Promise.resolve(outcome) };
+  await withAdmin(async ({ port }) => {
+    const reload = () =>
+      ask(port, "POST /reload", { headers: JSON_TYPE, body: "{}" });
+    assertEquals(JSON.parse((await reload()).body).outcome, "unchanged");
+    outcome = { ...base, kind: "refused", complaints: ["Cannot use it"] };
+    const refused = await reload();
+    assertEquals(refused.status, 422);
+    assertEquals(JSON.parse(refused.body).detail, "Cannot use it");
+  }, more);
 });

@@ -1,75 +1,41 @@
 /**
- * Requests that change something: who may send one, and how it is read.
+ * How the body of a request that changes or asks something is read.
  *
- * The admin address has no password on loopback, so a page in a browser on the
- * same machine must not get through. A page of another origin cannot send JSON
- * without asking first, and the admin listener grants nothing. A page whose
- * name was made to point at this machine (DNS rebinding) counts as the same
- * origin, but its browser sends that name in `Host`.
- *
- * Invariant: nothing of a body is used before `Host` and content type have
- * been looked at, and a body is read to its bound and no longer than a limit.
+ * Invariant: a body is read to its bound and no longer than a limit, and
+ * nothing of it is used unless all of it is JSON that was sent as JSON: a page
+ * of another origin cannot send that without asking first, and the admin
+ * listener grants nothing.
  *
  * @module
  */
 import { STATUS_CODE } from "@std/http/status";
 import { Problem } from "./problem.ts";
 
-/** Bodies name one endpoint: 64 KiB is far more than any id needs. */
-const BODY_BYTES_MAX = 65_536;
+/** Bodies name an endpoint or a session: 64 KiB is far more than any needs. */
+export const BODY_BYTES_MAX = 65_536;
 
 /** Milliseconds in which a body must have come; it is one packet. */
 const BODY_MS_MAX = 5_000;
 
-/** Addresses that stand for all of a machine's. */
-const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
-
-/** IPv4 as four numbers; anything with a colon is IPv6 once the port is off. */
-const IP_ADDRESS = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-f:.]*:[0-9a-f:.]*)$/i;
-
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/i;
-
 /**
- * Reads the JSON of a request that changes something.
+ * Reads the JSON of a request.
  *
- * @param hostname What the listener was told to listen on.
- * @throws {Problem} when it may not be sent or cannot be read.
+ * @throws {Problem} when it cannot be read.
  */
-export async function readChange(
-  request: Request,
-  hostname: string,
-): Promise<unknown> {
-  const host = request.headers.get("host") ?? "";
-  if (!isOwnHost(host, hostname)) {
-    throw new Problem(
-      STATUS_CODE.MisdirectedRequest,
-      `Cannot take a change sent to the host "${host}": ` +
-        "use an address of the admin listener, or localhost",
-    );
-  }
+export async function readJson(request: Request): Promise<unknown> {
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/json\s*(;|$)/i.test(type)) {
     throw new Problem(
       STATUS_CODE.UnsupportedMediaType,
-      `Cannot take a change of content type "${type}": use application/json`,
+      `Cannot take a body of content type "${type}": use application/json`,
     );
   }
-  const text = new TextDecoder().decode(await readBody(request));
+  const bytes = await readBody(request);
   try {
-    return JSON.parse(text);
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     throw new Problem(STATUS_CODE.BadRequest, "Cannot parse the body as JSON");
   }
-}
-
-/** Whether a `Host` (RFC 9110, 7.2) names the listener by its address. */
-export function isOwnHost(host: string, hostname: string): boolean {
-  const match = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host);
-  const name = match?.[1] ?? match?.[2] ?? "";
-  if (LOOPBACK.test(name)) return true;
-  // A name is what rebinding needs; an address cannot be made to point here.
-  if (WILDCARDS.has(hostname)) return IP_ADDRESS.test(name);
-  return name !== "" && name.toLowerCase() === hostname.toLowerCase();
 }
 
 async function readBody(request: Request): Promise<Uint8Array> {

@@ -1,41 +1,48 @@
 /**
- * Changes are taken from those who name the listener by its address.
+ * Bodies are taken as JSON, whole, and within their bounds.
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
-import { isOwnHost } from "./change_request.ts";
+import { BODY_BYTES_MAX, readJson } from "./change_request.ts";
+import { Problem } from "./problem.ts";
 
-test("isOwnHost() knows names that were made to point here (DNS rebinding)", () => {
-  const rows: readonly [host: string, hostname: string, isOwn: boolean][] = [
-    ["", "127.0.0.1", false],
-    ["", "0.0.0.0", false],
-    [":8081", "127.0.0.1", false],
-    ["evil.example", "127.0.0.1", false],
-    ["evil.example:8081", "0.0.0.0", false],
-    ["localhost.evil.example", "127.0.0.1", false],
-    ["127.0.0.1.evil.example:8081", "0.0.0.0", false],
-    ["evil.example#127.0.0.1", "0.0.0.0", false],
-    ["127.0.0.1@evil.example", "127.0.0.1", false],
-    ["[evil.example]", "::", false],
-    ["10.0.0.5:8081", "127.0.0.1", false],
-    ["10.0.0.6", "10.0.0.5", false],
-    ["dead.beef", "0.0.0.0", false],
-    ["127.0.0.1", "127.0.0.1", true],
-    ["127.0.0.1:8081", "127.0.0.1", true],
-    // A forwarded port is another one on this side.
-    ["localhost:9999", "127.0.0.1", true],
-    ["LocalHost", "10.0.0.5", true],
-    ["[::1]:8081", "::1", true],
-    ["[::1]", "127.0.0.1", true],
-    ["10.0.0.5:8081", "10.0.0.5", true],
-    ["10.0.0.5", "0.0.0.0", true],
-    ["[fe80::1]:8081", "::", true],
-    ["10.0.0.5", "::", true],
-    ["Gateway.Internal:8081", "gateway.internal", true],
+function requestOf(body: BodyInit, type: string): Request {
+  const headers = { "content-type": type };
+  return new Request("http://h/", { method: "POST", headers, body });
+}
+
+test("readJson() refuses what is not JSON, or was not sent as JSON", async () => {
+  const json = "application/json";
+  const rows: readonly [body: BodyInit, type: string, status: number][] = [
+    ["{}", "text/plain", 415],
+    ["{}", "application/jsonp", 415],
+    ["{}", "application/x-www-form-urlencoded", 415],
+    ["{}", "", 415],
+    ["", json, 400],
+    ["{", json, 400],
+    ["{}{}", json, 400],
+    [new Uint8Array([0x22, 0xff, 0x22]), json, 400],
+    [" ".repeat(BODY_BYTES_MAX + 1), json, 413],
   ];
-  for (const [host, hostname, isOwn] of rows) {
-    assertEquals(isOwnHost(host, hostname), isOwn, `${host} at ${hostname}`);
+  for (const [body, type, status] of rows) {
+    const problem = await assertRejects(
+      () => readJson(requestOf(body, type)),
+      Problem,
+    );
+    assertEquals(problem.status, status);
+  }
+});
+
+test("readJson() reads bodies up to 64 KiB", async () => {
+  const rows: readonly [body: string, type: string, value: unknown][] = [
+    ["{}", "application/json", {}],
+    ["null", "application/JSON; charset=utf-8", null],
+    ['"é"', "application/json ;x", "é"],
+    ["1".padEnd(BODY_BYTES_MAX, " "), "application/json", 1],
+  ];
+  for (const [body, type, value] of rows) {
+    assertEquals(await readJson(requestOf(body, type)), value);
   }
 });

@@ -3,19 +3,19 @@
  *
  * @module
  */
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
 import {
-  changeEndpoint,
   type EndpointControl,
+  endpointOperations,
   type EndpointReport,
-  endpointsBody,
 } from "./endpoint_api.ts";
 import { Problem } from "./problem.ts";
 
 const REPORT: EndpointReport = {
   id: "http://127.0.0.1:8000",
   state: "ready",
+  weight: 2,
   inFlight: 2,
   limit: undefined,
   sessions: 5,
@@ -37,71 +37,77 @@ function controlOf(reports: readonly EndpointReport[]): EndpointControl & {
     list: () => reports,
     drain: change("drain"),
     restore: change("restore"),
+    setWeight: change("weight"),
+    setLimit: change("limit"),
   };
 }
 
-test("changeEndpoint() refuses bodies without an id, and ids not listed", () => {
+/** Asks for the operation at `path`. */
+async function ask(
+  control: EndpointControl,
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  const operation = endpointOperations(control)
+    .find((operation) => operation.path === path);
+  const request = new Request(`http://h${path}`, {
+    ...(body === undefined ? {} : {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    }),
+  });
+  return await (await operation?.answerTo(request))?.json();
+}
+
+test("endpointOperations() refuse bodies without an id, and ids not listed", async () => {
   const control = controlOf([REPORT, { ...REPORT, id: "gpu1" }]);
-  for (
-    const body of [undefined, null, [], "gpu1", {}, { id: 1 }, { ID: "x" }]
-  ) {
-    const problem = assertThrows(
-      () => changeEndpoint(control, "drain", body),
+  for (const body of [null, [], "gpu1", {}, { id: 1 }, { ID: "x" }]) {
+    const problem = await assertRejects(
+      () => ask(control, "/endpoints/drain", body),
       Problem,
-      '{"id": "..."}',
+      '"id"',
     );
     assertEquals(problem.status, 400);
   }
   assertEquals(control.changes, []);
-  const problem = assertThrows(
-    () => changeEndpoint(control, "restore", { id: "gpu2" }),
+  const problem = await assertRejects(
+    () => ask(control, "/endpoints/restore", { id: "gpu2" }),
     Problem,
     'Cannot restore endpoint "gpu2": known are "http://127.0.0.1:8000", "gpu1"',
   );
   assertEquals(problem.status, 404);
-  assertThrows(
-    () => changeEndpoint(controlOf([]), "drain", { id: "a" }),
+  await assertRejects(
+    () => ask(controlOf([]), "/endpoints/drain", { id: "a" }),
     Problem,
     'Cannot drain endpoint "a": none is known',
   );
 });
 
-test("changeEndpoint() does what is asked and shows what came of it", () => {
+test("endpointOperations() do what is asked and show what came of it", async () => {
   const control = controlOf([REPORT]);
-  const shown = changeEndpoint(control, "drain", { id: REPORT.id });
+  const shown = await ask(control, "/endpoints/drain", { id: REPORT.id });
   assertEquals(control.changes, ["drain http://127.0.0.1:8000"]);
-  assertEquals(endpointsBody(control), { endpoints: [shown] });
+  assertEquals(await ask(control, "/endpoints"), { endpoints: [shown] });
 });
 
-test("endpointsBody() spells as the file does, and nothing as null", () => {
-  const full = {
-    ...REPORT,
-    limit: 64,
-    lastAnswerAgeMs: 12,
-    models: 3,
+test("endpointOperations() spell as the file does, and nothing as null", async () => {
+  const full = { ...REPORT, limit: 64, lastAnswerAgeMs: 12, models: 3 };
+  const bare = {
+    id: "http://127.0.0.1:8000",
+    state: "ready",
+    weight: 2,
+    "in_flight": 2,
+    limit: null,
+    sessions: 5,
+    "consecutive_failures": 1,
+    "last_answer_age_ms": null,
+    models: null,
   };
-  assertEquals(endpointsBody(controlOf([REPORT, full])), {
+  assertEquals(await ask(controlOf([REPORT, full]), "/endpoints"), {
     endpoints: [
-      {
-        id: "http://127.0.0.1:8000",
-        state: "ready",
-        "in_flight": 2,
-        limit: null,
-        sessions: 5,
-        "consecutive_failures": 1,
-        "last_answer_age_ms": null,
-        models: null,
-      },
-      {
-        id: "http://127.0.0.1:8000",
-        state: "ready",
-        "in_flight": 2,
-        limit: 64,
-        sessions: 5,
-        "consecutive_failures": 1,
-        "last_answer_age_ms": 12,
-        models: 3,
-      },
+      bare,
+      { ...bare, limit: 64, "last_answer_age_ms": 12, models: 3 },
     ],
   });
 });

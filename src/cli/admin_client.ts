@@ -14,10 +14,12 @@ import { parseListenAddress } from "../config/listen_address.ts";
 import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
 import { UpstreamClient, type UpstreamResponse } from "../upstream/client.ts";
+import { readAdminToken } from "./admin_token.ts";
 import type { ParsedArgs } from "./args.ts";
 import { EXIT } from "./command.ts";
 import type { Edge } from "./edge.ts";
 import type { Flag } from "./flags.ts";
+import { SECRET_VARIABLES } from "./service_variables.ts";
 import { settingOf } from "./setting.ts";
 
 /** The admin side answers at once, or the machine is in trouble. */
@@ -32,14 +34,26 @@ const WILDCARDS: ReadonlyMap<string, string> = new Map([
   ["::", "::1"],
 ]);
 
-/** The admin address, of the commands that ask there. */
-export const ADMIN_FLAG: Flag = {
+const ADMIN_FLAG: Flag = {
   name: "--admin",
   value: "HOST:PORT",
   env: "TRYST_ADMIN",
   isList: false,
   doc: `Admin address of the gateway, ${FIELDS.adminListen.initial} by default`,
 };
+
+const TOKEN_FLAG: Flag = {
+  name: "--token-file",
+  value: "FILE",
+  env: undefined,
+  isList: false,
+  doc:
+    `File with the admin token; ${SECRET_VARIABLES.adminToken.name} can hold` +
+    " it instead",
+};
+
+/** The flags of every command that asks a gateway. */
+export const ADMIN_FLAGS: readonly Flag[] = [ADMIN_FLAG, TOKEN_FLAG];
 
 /** What was answered. */
 export interface AdminAnswer {
@@ -51,13 +65,15 @@ export interface AdminAnswer {
 /** Asks one gateway. */
 export class AdminClient implements Disposable {
   readonly #address: ListenAddress;
+  readonly #token: string | undefined;
   readonly #client = new UpstreamClient(
     { clock: systemClock, dial: createDial() },
     { firstByteMs: ANSWER_MS_MAX, idleMs: ANSWER_MS_MAX },
   );
 
-  constructor({ hostname, port }: ListenAddress) {
+  constructor({ hostname, port }: ListenAddress, token?: string) {
     this.#address = { hostname: WILDCARDS.get(hostname) ?? hostname, port };
+    this.#token = token;
   }
 
   /** Reads what is at a path. */
@@ -91,6 +107,9 @@ export class AdminClient implements Disposable {
       headers: [
         ["host", `${name}:${port}`],
         ["accept", "application/json"],
+        ...(this.#token === undefined
+          ? []
+          : [["authorization", `Bearer ${this.#token}`] as const]),
         ...(body === undefined
           ? []
           : [["content-type", "application/json"] as const]),
@@ -126,8 +145,9 @@ export async function withAdmin(
     initial: FIELDS.adminListen.initial,
   });
   if (address === undefined) return EXIT.refused;
-  using client = new AdminClient(address);
   try {
+    const file = args.values.get(TOKEN_FLAG.name)?.[0];
+    using client = new AdminClient(address, await readAdminToken(file, edge));
     return await body(client);
   } catch (error) {
     edge.err(error instanceof Error ? error.message : String(error));

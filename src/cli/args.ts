@@ -83,8 +83,9 @@ function splitAtEquals(arg: string): [string, string?] {
   return at < 0 ? [arg] : [arg.slice(0, at), arg.slice(at + 1)];
 }
 
+/** A dash alone stands for standard input, as it does elsewhere. */
 function isFlag(arg: string | undefined): boolean {
-  return arg === undefined || arg.startsWith("-");
+  return arg === undefined || (arg.startsWith("-") && arg !== "-");
 }
 
 function unknownArgument(arg: string, flags: readonly Flag[]): string {

@@ -12,8 +12,14 @@ import { demoCommand } from "./demo.ts";
 import { drainCommand } from "./drain.ts";
 import { endpointsCommand } from "./endpoints.ts";
 import { manCommand } from "./man.ts";
+import {
+  logLevelCommand,
+  reloadCommand,
+  snapshotCommand,
+} from "./process_commands.ts";
 import { restoreCommand } from "./restore.ts";
 import { serveCommand } from "./serve.ts";
+import { sessionCommand, sessionsCommand } from "./sessions.ts";
 import { simulateCommand } from "./simulate.ts";
 import { systemdCommand } from "./systemd.ts";
 import { versionCommand } from "./version.ts";
@@ -26,6 +32,11 @@ export const COMMANDS: readonly Command[] = [
   endpointsCommand,
   drainCommand,
   restoreCommand,
+  sessionsCommand,
+  sessionCommand,
+  reloadCommand,
+  snapshotCommand,
+  logLevelCommand,
   simulateCommand,
   systemdCommand,
   manCommand(() => COMMANDS),

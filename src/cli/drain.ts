@@ -8,10 +8,12 @@
  */
 import { parseDurationMs } from "../config/quantity.ts";
 import { systemClock } from "../system/clock.ts";
-import { ADMIN_FLAG, type AdminClient, withAdmin } from "./admin_client.ts";
+import { JSON_FLAG } from "./admin_answer.ts";
+import { ADMIN_FLAGS, withAdmin } from "./admin_client.ts";
 import { type Command, EXIT } from "./command.ts";
 import type { Edge } from "./edge.ts";
 import {
+  type Asking,
   changeEndpoint,
   type EndpointRow,
   inFlightText,
@@ -36,15 +38,17 @@ export const drainCommand: Command = {
   name: "drain",
   summary: "Let an endpoint finish its requests and take no more",
   operand: "ENDPOINT",
-  flags: [ADMIN_FLAG, WAIT_FLAG],
+  flags: [...ADMIN_FLAGS, WAIT_FLAG, JSON_FLAG],
   run(args, edge) {
     const id = args.operand;
+    const isJson = args.values.has(JSON_FLAG.name);
     const wait = args.values.get(WAIT_FLAG.name)?.[0];
     if (wait === undefined) {
       return withAdmin(args, edge, async (client) => {
         const row = await changeEndpoint("drain", id, { client, edge });
         if (typeof row === "number") return row;
-        edge.out(`Endpoint "${id}" drains: ${inFlightText(row)}`);
+        const text = `Endpoint "${id}" drains: ${inFlightText(row)}`;
+        edge.out(isJson ? JSON.stringify(row, null, 2) : text);
         return EXIT.ok;
       });
     }
@@ -54,35 +58,53 @@ export const drainCommand: Command = {
     });
     if (waitMs === undefined) return Promise.resolve(EXIT.refused);
     return withAdmin(args, edge, async (client) => {
-      const row = await changeEndpoint("drain", id, { client, edge });
-      if (typeof row === "number") return row;
-      const problem = await untilDrained(row, waitMs, client);
-      if (problem === undefined) edge.out(`Endpoint "${id}" is drained`);
-      else tell(problem, { id, wait, edge });
+      const first = await changeEndpoint("drain", id, { client, edge });
+      if (typeof first === "number") return first;
+      const end = await untilDrained(first, waitMs, { client, edge });
+      if (typeof end === "number") return end;
+      const { problem, row } = end;
+      if (problem !== undefined) tell(problem, { id, wait, edge });
+      if (isJson) edge.out(JSON.stringify(row, null, 2));
+      else if (problem === undefined) edge.out(`Endpoint "${id}" is drained`);
       return problem === undefined ? EXIT.ok : EXIT.failed;
     });
   },
 };
 
-/** Resolves to what is in the way, when there is no more time. */
+/** How waiting ended. */
+interface End {
+  /** The endpoint as it was last seen. */
+  readonly row: EndpointRow;
+  /** What is in the way; `undefined` when it is drained. */
+  readonly problem: string | undefined;
+}
+
+/** Looks until it is drained or there is no more time, or fails. */
 async function untilDrained(
   first: EndpointRow,
   waitMs: number,
-  client: AdminClient,
-): Promise<string | undefined> {
+  asking: Asking,
+): Promise<End | number> {
   const deadlineMs = systemClock.nowMs() + waitMs;
-  const { id } = first;
-  let row: EndpointRow | undefined = first;
+  const id = first["id"];
+  let row = first;
   for (;;) {
-    if (row === undefined) return "it is not listed any more";
-    if (row["state"] !== "draining") return `it is ${row["state"]} again`;
-    if (row["in_flight"] === 0) return undefined;
+    if (row["state"] !== "draining") {
+      return { row, problem: `it is ${row["state"]} again` };
+    }
+    if (row["in_flight"] === 0) return { row, problem: undefined };
     const leftMs = deadlineMs - systemClock.nowMs();
-    if (leftMs <= 0) return inFlightText(row);
+    if (leftMs <= 0) return { row, problem: inFlightText(row) };
     await new Promise<void>((resolve) =>
       systemClock.after(Math.min(LOOK_MS, leftMs), resolve)
     );
-    row = (await listEndpoints(client)).find((other) => other["id"] === id);
+    const rows = await listEndpoints(asking);
+    if (typeof rows === "number") return rows;
+    const next = rows.find((other) => other["id"] === id);
+    if (next === undefined) {
+      return { row, problem: "it is not listed any more" };
+    }
+    row = next;
   }
 }
 

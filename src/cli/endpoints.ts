@@ -6,24 +6,17 @@
  *
  * @module
  */
-import { ADMIN_FLAG, withAdmin } from "./admin_client.ts";
+import { JSON_FLAG } from "./admin_answer.ts";
+import { ADMIN_FLAGS, withAdmin } from "./admin_client.ts";
 import { type Command, EXIT } from "./command.ts";
 import { type EndpointRow, listEndpoints } from "./endpoint_answer.ts";
-import type { Flag } from "./flags.ts";
 import { columns } from "./help.ts";
-
-const JSON_FLAG: Flag = {
-  name: "--json",
-  value: undefined,
-  env: undefined,
-  isList: false,
-  doc: "Print JSON, for programs",
-};
 
 /** The columns: head, and the value of a row. */
 const COLUMNS: readonly (readonly [string, (row: EndpointRow) => string])[] = [
   ["ENDPOINT", (row) => text(row["id"])],
   ["STATE", (row) => text(row["state"])],
+  ["WEIGHT", (row) => text(row["weight"])],
   ["IN FLIGHT", (row) => text(row["in_flight"])],
   ["LIMIT", (row) => text(row["limit"])],
   ["SESSIONS", (row) => text(row["sessions"])],
@@ -36,10 +29,11 @@ const COLUMNS: readonly (readonly [string, (row: EndpointRow) => string])[] = [
 export const endpointsCommand: Command = {
   name: "endpoints",
   summary: "Show the endpoints of a running gateway",
-  flags: [ADMIN_FLAG, JSON_FLAG],
+  flags: [...ADMIN_FLAGS, JSON_FLAG],
   run(args, edge) {
     return withAdmin(args, edge, async (client) => {
-      const rows = await listEndpoints(client);
+      const rows = await listEndpoints({ client, edge });
+      if (typeof rows === "number") return rows;
       const isJson = args.values.has(JSON_FLAG.name);
       edge.out(
         isJson

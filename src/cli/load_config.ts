@@ -10,6 +10,7 @@ import { parse as parseYaml } from "@std/yaml/parse";
 import type { Config, ConfigNames } from "../config/config.ts";
 import { complaintsText, type Override, parseConfig } from "../config/parse.ts";
 import { configWarnings } from "../config/warnings.ts";
+import { adminListenComplaint } from "./admin_token.ts";
 import type { ParsedArgs } from "./args.ts";
 import type { Edge } from "./edge.ts";
 import { CONFIG_FLAG, CONFIG_FLAGS, type ConfigFlag } from "./flags.ts";
@@ -53,6 +54,11 @@ export async function loadConfig(
   });
   if (result.kind === "refused") {
     edge.err(complaintsText(result.complaints));
+    return undefined;
+  }
+  const complaint = adminListenComplaint(result.config.admin, edge);
+  if (complaint !== undefined) {
+    edge.err(complaint);
     return undefined;
   }
   for (const warning of configWarnings(result.config, names.isPerRequest)) {

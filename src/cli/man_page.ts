@@ -9,7 +9,7 @@
 import { configRows } from "../config/reference.ts";
 import { type Command, EXIT } from "./command.ts";
 import { CONFIG_FLAG, CONFIG_FLAGS, type Flag } from "./flags.ts";
-import { SERVICE_VARIABLES } from "./service_variables.ts";
+import { SECRET_VARIABLES, SERVICE_VARIABLES } from "./service_variables.ts";
 
 /** What each exit code says. */
 const EXIT_DOCS: Readonly<Record<keyof typeof EXIT, string>> = {
@@ -136,9 +136,9 @@ function variables(commands: readonly Command[]): string[] {
   }
   const rows = [
     ...names,
-    ...Object.values(SERVICE_VARIABLES).map(({ name, doc }) =>
-      [name, doc] as const
-    ),
+    ...Object.values({ ...SECRET_VARIABLES, ...SERVICE_VARIABLES }).map((
+      { name, doc },
+    ) => [name, doc] as const),
   ];
   return rows.flatMap(([name, doc]) => item(bold(name), sentence(doc)));
 }

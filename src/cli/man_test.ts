@@ -65,7 +65,10 @@ function letters(text: string): string {
 test("manPage() tells every command, flag, variable, key and exit code", () => {
   const shown = letters(PAGE);
   for (const { name, summary, flags } of COMMANDS) {
-    assertStringIncludes(PAGE, `.SS "tryst ${name}`);
+    assertStringIncludes(
+      PAGE,
+      `.SS "tryst ${name.replaceAll("-", "\\-")}`,
+    );
     assertStringIncludes(shown, letters(summary));
     for (const { name, env, doc } of flags) {
       assertStringIncludes(PAGE, `\\fB${name.replaceAll("-", "\\-")}\\fR`);

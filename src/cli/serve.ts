@@ -8,7 +8,7 @@
  * @module
  */
 import project from "../../deno.json" with { type: "json" };
-import { AdminListener } from "../admin/admin_listener.ts";
+import type { AdminListener } from "../admin/admin_listener.ts";
 import { registerBuild } from "../admin/process_metrics.ts";
 import type { Config, ListenAddress } from "../config/config.ts";
 import type { Outside } from "../core/outside.ts";
@@ -20,13 +20,14 @@ import { isJournal } from "../system/journal.ts";
 import { lineLog, writeStderr } from "../system/log.ts";
 import { SignalQueue } from "../system/signals.ts";
 import { Control } from "../wiring/control.ts";
-import { endpointReports } from "../wiring/endpoint_reports.ts";
 import { LiveBook } from "../wiring/live_book.ts";
 import { RecentFailures } from "../wiring/recent_failures.ts";
 import type { SessionKeeper } from "../wiring/session_keeper.ts";
 import { budgetOf } from "../wiring/shared_state.ts";
 import { gatewayStatus } from "../wiring/status.ts";
 import type { WorkerStart } from "../wiring/worker.ts";
+import { startAdmin } from "./admin_side.ts";
+import { readAdminToken } from "./admin_token.ts";
 import { type Command, EXIT } from "./command.ts";
 import type { Edge } from "./edge.ts";
 import { CONFIG_FLAGS } from "./flags.ts";
@@ -45,10 +46,18 @@ export const serveCommand: Command = {
   async run(args, edge) {
     const config = await loadConfig(args, { edge, names: LOAD_NAMES });
     if (config === undefined) return EXIT.refused;
+    let adminToken: string | undefined;
+    try {
+      adminToken = await readAdminToken(config.admin.tokenFile, edge);
+    } catch (error) {
+      edge.err(error instanceof Error ? error.message : String(error));
+      return EXIT.refused;
+    }
     return await serve(config, {
       edge,
       spawn: spawnWorker,
       silentMs: WORKER_SILENT_MS,
+      adminToken,
     });
   },
 };
@@ -60,6 +69,8 @@ export interface ServeOptions {
   readonly spawn: () => Worker;
   /** Silence after which a worker hangs. */
   readonly silentMs: number;
+  /** What the admin API asks for; `undefined` for nothing. */
+  readonly adminToken?: string | undefined;
 }
 
 /** The parts of a running gateway. */
@@ -91,7 +102,7 @@ export async function serve(
   control.onRoutes((routes) => supervisor.publish(routes));
   let admin: AdminListener | undefined;
   try {
-    admin = startAdmin(running);
+    admin = listenToAdmins(running, options.adminToken);
     await keeper?.restore();
     const port = await supervisor.start(config.listen.port);
     keeper?.start();
@@ -201,17 +212,23 @@ function spawnWorker(): Worker {
   });
 }
 
-function startAdmin(running: Running): AdminListener {
-  const { config, control, outside, supervisor, workerCount } = running;
+function listenToAdmins(
+  running: Running,
+  token: string | undefined,
+): AdminListener {
+  const { config, control, keeper, outside, supervisor, workerCount } = running;
   const readiness = () => ({
     ...control.readiness(),
     isStopping: running.isStopping,
     serving: supervisor.servingCount,
     workers: workerCount,
   });
-  return new AdminListener({
-    ...config.admin.listen,
-    log: outside.log,
+  return startAdmin({
+    config,
+    control,
+    keeper,
+    outside,
+    token,
     readiness,
     status: () =>
       gatewayStatus({
@@ -222,12 +239,6 @@ function startAdmin(running: Running): AdminListener {
         live: () => running.live.look(),
         failures: () => running.failures.list(),
       }),
-    metrics: () => control.metrics.metrics(),
-    endpoints: {
-      list: () => endpointReports(control, outside.clock.nowMs()),
-      drain: (id) => control.drain(id),
-      restore: (id) => control.restore(id),
-    },
   });
 }
 

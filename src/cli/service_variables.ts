@@ -1,6 +1,7 @@
 /**
- * The variables that are not the gateway's own: those by which a service
- * manager says what it wants, and those that name the folders of a user.
+ * The variables that stand for no flag: those by which a service manager says
+ * what it wants, those that name the folders of a user, and secrets, which are
+ * kept off command lines.
  *
  * Sources: systemd.exec(5), sd_notify(3), sd_watchdog_enabled(3).
  *
@@ -46,5 +47,13 @@ export const SERVICE_VARIABLES = {
   configHome: {
     name: "XDG_CONFIG_HOME",
     doc: "Where that user keeps configuration, instead of ~/.config",
+  },
+} as const satisfies Record<string, ServiceVariable>;
+
+/** By what is in them. */
+export const SECRET_VARIABLES = {
+  adminToken: {
+    name: "TRYST_ADMIN_TOKEN",
+    doc: "Token of the admin API, instead of a file with it",
   },
 } as const satisfies Record<string, ServiceVariable>;

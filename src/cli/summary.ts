@@ -28,6 +28,8 @@ export function summaryLines(config: Config): string[] {
     ["listen", addressText(config.listen)],
     ["workers", config.workers],
     ["admin.listen", addressText(config.admin.listen)],
+    ["admin.token_file", config.admin.tokenFile ?? "none"],
+    ["admin.metrics_open", String(config.admin.metricsOpen)],
     ["session.sniff_window", sizeText(session.sniffWindowBytes)],
     ["session.capacity", session.capacity],
     ["session.idle_ttl", durationText(session.idleTtlMs)],

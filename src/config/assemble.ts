@@ -21,7 +21,11 @@ export function assemble(read: ReadField): Config {
   return {
     listen: read(FIELDS.listen),
     workers: read(FIELDS.workers),
-    admin: { listen: read(FIELDS.adminListen) },
+    admin: {
+      listen: read(FIELDS.adminListen),
+      tokenFile: read(FIELDS.adminTokenFile),
+      metricsOpen: read(FIELDS.adminMetricsOpen),
+    },
     health,
     endpoints: read(FIELDS.endpoints).map((listed) => ({
       ...listed,

@@ -11,6 +11,7 @@
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
 import type { HealthSettings } from "../core/health_settings.ts";
+import type { AdminSettings } from "./admin.ts";
 import type { EngineMetricsSettings } from "./engine_metrics.ts";
 import type { QueueSettings } from "./queue.ts";
 import type { StateSettings } from "./state.ts";
@@ -28,7 +29,7 @@ export interface Config {
   readonly listen: ListenAddress;
   /** Worker threads; `auto` is one for each core. */
   readonly workers: number | "auto";
-  readonly admin: { readonly listen: ListenAddress };
+  readonly admin: AdminSettings;
   /** At most `ENDPOINTS_MAX`, with distinct ids; may be empty. */
   readonly endpoints: readonly EndpointSpec[];
   readonly session: {

@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { ADMIN_FIELDS } from "./admin.ts";
 import { Refusal } from "./complaint.ts";
 import type { ListenAddress } from "./config.ts";
 import { readDurationOrNone, readDurationOrZero } from "./duration.ts";
@@ -75,12 +76,7 @@ export const FIELDS = {
     doc: "Worker threads, 1 to 64, or auto for one for each core",
     read: readWorkers,
   },
-  adminListen: {
-    path: "admin.listen",
-    initial: "127.0.0.1:8081",
-    doc: "HOST:PORT of health, readiness and metrics",
-    read: parseListenAddress,
-  },
+  ...ADMIN_FIELDS,
   endpoints: {
     path: "endpoints",
     initial: [],

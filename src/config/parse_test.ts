@@ -80,6 +80,8 @@ test("parseConfig() complains with path, wish and value", () => {
     [[], `"configuration" as it must be a mapping of keys`],
     ["x", `"configuration" as it must be a mapping of keys`],
     [{ admin: 1 }, `"admin" as it must be a mapping of keys`],
+    [{ admin: { "token_file": "" } }, `must be the path of a file, or none`],
+    [{ admin: { "metrics_open": "yes" } }, `must be true, false or auto`],
     [{ listen: 8080 }, `"listen" as it must be HOST:PORT`],
     [{ lisen: "h:1" }, `"lisen" as it is not a known key: did you mean "lis`],
     [{ zz: 1 }, `known key: known are listen, workers, admin, endpoints`],
@@ -164,7 +166,11 @@ test("parseConfig() defaults what is not given", () => {
   const expected: Config = {
     listen: { hostname: "0.0.0.0", port: 8080 },
     workers: "auto",
-    admin: { listen: { hostname: "127.0.0.1", port: 8081 } },
+    admin: {
+      listen: { hostname: "127.0.0.1", port: 8081 },
+      tokenFile: undefined,
+      metricsOpen: "auto",
+    },
     endpoints: [],
     session: {
       keys: ["header:x-session-id", "body:session_id"],

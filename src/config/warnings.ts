@@ -5,10 +5,8 @@
  *
  * @module
  */
+import { isLoopbackHost } from "./admin.ts";
 import type { Config } from "./config.ts";
-
-/** Hosts that only the machine itself can reach. */
-const LOOPBACK = /^(localhost|::1|127\.\d+\.\d+\.\d+)$/;
 
 /**
  * Returns one sentence for each doubtful setting.
@@ -29,10 +27,10 @@ export function configWarnings(
       `Session key "${source}" is an id of single requests, not of sessions`,
     );
   }
-  if (!LOOPBACK.test(config.admin.listen.hostname)) {
+  if (!isLoopbackHost(config.admin.listen.hostname)) {
     warnings.push(
       `Admin address "${config.admin.listen.hostname}" can be reached by` +
-        " other machines, without authentication",
+        " other machines: the token goes there as it is, without TLS",
     );
   }
   for (const { id, basePath } of config.endpoints) {

@@ -28,6 +28,11 @@ import type { RoutesData } from "../gateway/routes.ts";
 import { watchLoop } from "../system/loop_watch.ts";
 import { drawPlaceSecret } from "../system/place_secret.ts";
 import { UpstreamClient } from "../upstream/client.ts";
+import {
+  type Change,
+  EndpointOverrides,
+  type Overridable,
+} from "./endpoint_overrides.ts";
 import { readHoldings, readProcess } from "./readings.ts";
 import { SessionCensus } from "./session_census.ts";
 import {
@@ -60,6 +65,7 @@ export class Control {
   readonly #health: HealthBook;
   readonly #prober: Prober;
   readonly #watch: ModelWatch;
+  readonly #overrides = new EndpointOverrides();
   readonly #census: SessionCensus;
   #publish: (routes: RoutesData) => void = () => {};
   readonly #startedAtMs: number;
@@ -133,7 +139,8 @@ export class Control {
   }
 
   /** Takes a whole list of endpoints; what is known of those kept stays. */
-  replace(specs: readonly EndpointSpec[]): void {
+  replace(configured: readonly EndpointSpec[]): void {
+    const specs = this.#overrides.apply(configured);
     this.directory.replace(specs);
     this.#prober.stop();
     const { endpoints, endpointTraffic } = this.state;
@@ -179,6 +186,17 @@ export class Control {
   /** Lets a drained endpoint take work again, once it is seen to be well. */
   restore(id: string): boolean {
     return this.#health.restore(id);
+  }
+
+  /** Sets something of an endpoint; false when it is not listed. */
+  override<Name extends keyof Overridable>(change: Change<Name>): boolean {
+    const specs = this.#overrides.set(this.directory.endpoints, change);
+    if (specs === undefined) return false;
+    this.directory.replace(specs);
+    const { id, name, to } = change;
+    const value = to === undefined ? "configured" : String(to.value ?? "none");
+    this.#parts.outside.log("info", "endpoint.override", { id, name, value });
+    return true;
   }
 
   /** Has `publish` take every new list from now on. */

@@ -20,10 +20,12 @@ export function endpointReports(
   return control.endpoints().map((status) => {
     const slot = directory.slotOf(status.id);
     const limit = state.endpoints.limit(slot);
+    const spec = directory.routes.endpoints.get(slot);
     const answeredAtMs = state.endpoints.answeredAtMs(slot);
     return {
       id: status.id,
       state: status.state,
+      weight: spec?.weight ?? 1,
       inFlight: status.inFlight,
       limit: limit === 0 ? undefined : limit,
       sessions: status.sessions,

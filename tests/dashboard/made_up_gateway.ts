@@ -199,6 +199,8 @@ export class MadeUpGateway implements AsyncDisposable {
         list: () => this.#reports(),
         drain: change("drain", "draining"),
         restore: change("restore", "ready"),
+        setWeight: () => false,
+        setLimit: () => false,
       },
     });
   }

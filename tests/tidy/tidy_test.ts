@@ -9,7 +9,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { CONFIG_FLAGS } from "../../src/cli/flags.ts";
 import { RUNTIME_VARIABLES } from "../../src/cli/runtime_variables.ts";
-import { SERVICE_VARIABLES } from "../../src/cli/service_variables.ts";
+import {
+  SECRET_VARIABLES,
+  SERVICE_VARIABLES,
+} from "../../src/cli/service_variables.ts";
 import { test } from "../leakproof.ts";
 import { FILE_RULES } from "./file_rules.ts";
 import { allowedVariables, namedPaths, unregistered } from "./project_rules.ts";
@@ -84,7 +87,8 @@ test("tidy: the program may read its own variables, no others", () => {
   const variables = [
     ...CONFIG_FLAGS.map((flag) => flag.env),
     ...RUNTIME_VARIABLES,
-    ...Object.values(SERVICE_VARIABLES).map(({ name }) => name),
+    ...Object.values({ ...SECRET_VARIABLES, ...SERVICE_VARIABLES })
+      .map(({ name }) => name),
   ].sort();
   for (const task of ["start", "demo", "compile"]) {
     assertEquals(allowedVariables(textOf("deno.json"), task), variables, task);
