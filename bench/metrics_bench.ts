@@ -33,6 +33,7 @@ const PLACED = {
   formerBinding: 0,
   placedAtMs: 0,
   waitedMs: 0,
+  inFlight: 1,
   isOpen: true,
   pool: undefined as never,
 } as const;

@@ -186,6 +186,7 @@ const PLACED = {
   binding: 0,
   formerBinding: 0,
   waitedMs: 0,
+  inFlight: 1,
   isOpen: true,
   // Nobody asks a placement for its pool here.
   pool: undefined as never,

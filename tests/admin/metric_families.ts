@@ -53,6 +53,7 @@ export function madeUpMetrics(
       new Traffic(layout, {
         row: counters.row(index),
         endpoints: endpointTraffic.tally(index),
+        sourceNames: DEFAULT_SESSION_KEYS,
       }),
   );
   const registry = metricsRegistry({
