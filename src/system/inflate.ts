@@ -25,6 +25,17 @@ import type { Inflater } from "../gateway/inflate.ts";
 const PIECE_BYTES = 16_384;
 
 /**
+ * Bytes decoded for each byte of the body, and besides: JSON compresses tenfold
+ * or so, and a bomb a thousandfold. Decoded pieces stay in memory until they
+ * are collected, so a bomb is not decoded any further once it is known as one.
+ */
+const RATIO_MAX = 64;
+const RATIO_SLACK_BYTES = 256 * 1024;
+
+/** Bytes of a body given to the decoder at once, as it cannot be stopped. */
+const SLICE_BYTES = 16_384;
+
+/**
  * Bytes decoded of a coding with a large window: 3 MiB, which is half a million
  * words. A key behind them is not found.
  */
@@ -113,17 +124,18 @@ class ZlibInflater implements Inflater {
   #failure: Error | undefined;
   #closed = false;
   readonly #hasWindow: boolean;
-  #bytesLeft: number;
+  readonly #bytesMax: number;
+  #taken = 0;
+  #decoded = 0;
 
   constructor(stream: ZlibStream, bytesMax: number) {
     this.#stream = stream;
-    this.#bytesLeft = bytesMax;
+    this.#bytesMax = bytesMax;
     this.#hasWindow = bytesMax !== Infinity;
     if (this.#hasWindow) openWindows++;
     stream.on("data", (piece) => {
-      this.#bytesLeft -= piece.length;
-      const isEnough = this.#sink?.(piece) === true;
-      if (!isEnough && this.#bytesLeft > 0) return;
+      this.#decoded += piece.length;
+      if (this.#sink?.(piece) !== true && this.#isWithinBounds()) return;
       this.#sink = undefined;
       this.close();
       this.#settle?.();
@@ -134,17 +146,28 @@ class ZlibInflater implements Inflater {
     });
   }
 
-  push(
+  async push(
     chunk: Uint8Array,
     sink: (piece: Uint8Array) => boolean,
   ): Promise<void> {
-    if (this.#closed) return Promise.resolve();
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    this.#sink = sink;
+    for (let at = 0; at < chunk.length && !this.#closed; at += SLICE_BYTES) {
+      if (this.#failure !== undefined) throw this.#failure;
+      this.#sink = sink;
+      await this.#write(chunk.subarray(at, at + SLICE_BYTES));
+    }
+  }
+
+  #write(slice: Uint8Array): Promise<void> {
+    this.#taken += slice.length;
     return new Promise((resolve, reject) => {
       this.#settle = (error) => error === undefined ? resolve() : reject(error);
-      this.#stream.write(chunk, (error) => this.#settle?.(error ?? undefined));
+      this.#stream.write(slice, (error) => this.#settle?.(error ?? undefined));
     });
+  }
+
+  #isWithinBounds(): boolean {
+    const byRatio = RATIO_SLACK_BYTES + RATIO_MAX * this.#taken;
+    return this.#decoded < Math.min(byRatio, this.#bytesMax);
   }
 
   close(): void {

@@ -15,6 +15,9 @@ import { Running } from "../binary/executable.ts";
 
 const MAIN = new URL("../../main.ts", import.meta.url).href;
 
+/** Keeps the runtime from asking for news of itself, which the binary never does. */
+const RUNTIME = { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1" } as const;
+
 /** The permission flags of `deno task compile`. */
 export const PERMISSIONS: readonly string[] = project.tasks.compile.split(" ")
   .filter((word) => /^--(?:allow-|deny-|no-prompt)/.test(word));
@@ -30,7 +33,7 @@ export function startProgram(
     : [];
   const command = new Deno.Command(binary ?? Deno.execPath(), {
     args: [...before, ...args],
-    env: { NO_COLOR: "1", ...runtimeFolder(), ...env },
+    env: { ...RUNTIME, ...runtimeFolder(), ...env },
     clearEnv: true,
     stdin: "null",
     stdout: "piped",

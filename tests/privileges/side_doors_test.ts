@@ -89,8 +89,10 @@ test("a client does not say what its address is, whatever the runtime is told", 
 });
 
 test("proxies that the environment names get nothing", async () => {
+  const proxied: string[] = [];
   await using proxy = new ScriptedServer(async (peer) => {
-    await peer.request();
+    await peer.receive();
+    proxied.push(peer.received);
   });
   if (proxy.address.kind !== "tcp") throw new Error("Cannot be elsewhere");
   const url = `http://127.0.0.1:${proxy.address.port}`;
@@ -110,6 +112,7 @@ test("proxies that the environment names get nothing", async () => {
     const { code, err } = await asked.ended();
     assertEquals(code, 0, err);
   });
+  assertEquals(proxied, []);
   assertEquals(proxy.peers.length, 0);
 });
 
