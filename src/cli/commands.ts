@@ -11,6 +11,7 @@ import { completionsCommand } from "./completions.ts";
 import { demoCommand } from "./demo.ts";
 import { drainCommand } from "./drain.ts";
 import { endpointsCommand } from "./endpoints.ts";
+import { grafanaCommand } from "./grafana.ts";
 import { manCommand } from "./man.ts";
 import {
   logLevelCommand,
@@ -39,6 +40,7 @@ export const COMMANDS: readonly Command[] = [
   logLevelCommand,
   simulateCommand,
   systemdCommand,
+  grafanaCommand,
   manCommand(() => COMMANDS),
   completionsCommand(() => COMMANDS),
   versionCommand,
