@@ -53,8 +53,8 @@ const BODIES = ['{"id":"e0"}', '{"id":1}', "{", "[]", "null", '"e0"', ""];
 /** Documents are small: the limit on a body has a test of its own. */
 const LONG_PERIOD = 20;
 
-/** A gateway that is not ready says so with this status. */
-const NOT_READY = 503;
+/** Not ready, and not set up for what is asked: both are said on purpose. */
+const MEANT: readonly number[] = [501, 503];
 
 /** @throws {Error} at the first answer that must not be. */
 export async function fuzzAdmin({ seed, cases }: FuzzOptions): Promise<void> {
@@ -126,7 +126,9 @@ async function ask(port: number, request: string): Promise<Reply | undefined> {
 function problemOf(reply: Reply | undefined): string | undefined {
   if (reply === undefined) return undefined;
   const { body, headers, status } = reply;
-  if (status >= 500 && status !== NOT_READY) return `status ${status}: ${body}`;
+  if (status >= 500 && !MEANT.includes(status)) {
+    return `status ${status}: ${body}`;
+  }
   if (/file:\/\/|\/src\/|\.ts:\d/.test(body)) return `tells of itself: ${body}`;
   const type = headers.get("content-type") ?? "";
   if (status >= 400 && body.startsWith("{") && !type.includes("json")) {
