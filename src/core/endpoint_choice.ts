@@ -134,6 +134,11 @@ export class EndpointChoice {
     return { index, outcome: isAlone ? outcome : "spilled", formerBinding };
   }
 
+  /** Requests in flight on the endpoint in `slot`, over all threads. */
+  inFlight(slot: number): number {
+    return this.#deps.endpoints.inFlight(slot);
+  }
+
   /** Whether a binding is to outlast that its endpoint takes no work yet. */
   #isUnseen({ nowMs, pool }: PlaceRequest, bound: number): boolean {
     const { endpoints, unseenUntilMs = 0 } = this.#deps;

@@ -60,6 +60,8 @@ export interface Placed extends Held {
   /** The session's binding word at the time, or 0. */
   readonly formerBinding: number;
   readonly placedAtMs: number;
+  /** Requests in flight on the endpoint at the time, itself included. */
+  readonly inFlight: number;
   /** The part of its wait that counts for its session. */
   readonly waitedMs: number;
   /** Whether it is still to be settled; written by the placement alone. */
@@ -258,11 +260,12 @@ export class Placement {
       this.#deps.sessions.addTurn(held.record);
     }
     this.#openCount++;
+    const slot = pool.slot(chosen.index);
     return {
       kind: "placed",
       pool,
       index: chosen.index,
-      slot: pool.slot(chosen.index),
+      slot,
       outcome: chosen.outcome,
       record: held.record,
       entry: held.entry,
@@ -272,6 +275,7 @@ export class Placement {
       inheritedMs: held.inheritedMs,
       inheritedWaitMs: held.inheritedWaitMs,
       placedAtMs: request.nowMs,
+      inFlight: this.#deps.choice.inFlight(slot),
       waitedMs: request.nowMs - held.arrivedAtMs,
       isOpen: true,
     };

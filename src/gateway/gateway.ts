@@ -16,6 +16,7 @@ import { headerValue } from "../core/request.ts";
 import { checkHead } from "./accept.ts";
 import { type AttemptParts, Attempts, failureOf } from "./attempts.ts";
 import { type Call, signed } from "./call.ts";
+import type { CapacityEvidence } from "./capacity_evidence.ts";
 import type { Answer, ClientRequest } from "./client_request.ts";
 import { errorAnswer, errorEvent } from "./error_answer.ts";
 import { answerHeaders } from "./headers.ts";
@@ -40,6 +41,7 @@ export interface GatewayParts extends AttemptParts {
   readonly inflate: Inflate;
   readonly limits: SniffLimits;
   readonly budget: Budget;
+  readonly evidence: CapacityEvidence;
   /** Between two signs of life to a stream that waits; off if `undefined`. */
   readonly keepaliveMs: number | undefined;
 }
@@ -183,7 +185,7 @@ export class Gateway {
   }
 
   #relayBody(call: Call<"relay">): Answer {
-    const { outside, plan, traffic } = this.#parts;
+    const { evidence, outside, plan, traffic } = this.#parts;
     const { response } = call;
     const { status, body } = response;
     const isStreamed = body !== undefined && !(body instanceof Uint8Array);
@@ -195,13 +197,22 @@ export class Gateway {
     const isEvents = isEventStream(response);
     if (isEvents) headers.push(["x-accel-buffering", "no"]);
     const answer = { status, headers: signed(call, headers, plan) };
+    const isAwaited = isStreamed && isEvents;
+    const kind = isEvents ? "stream" : "whole";
+    if (!isAwaited) evidence.answered(call, kind, call.sinceMs);
     if (!isStreamed) {
       traffic.firstByte(call.placed, call.acceptedAtMs, call.sinceMs);
       traffic.relayed(call.placed, body?.length ?? 0);
       this.#endRelay(call, { kind: "complete" });
       return { ...answer, body };
     }
-    const meter = new StreamMeter(call, { clock: outside.clock, traffic });
+    const meter = new StreamMeter(call, {
+      clock: outside.clock,
+      traffic,
+      onFirst: (nowMs) => {
+        if (isAwaited) evidence.answered(call, kind, nowMs);
+      },
+    });
     const relayed = new RelayedBody(body, {
       errorEvent: isEvents
         ? (error) => errorEvent(error, call.request.head.target, call.id)

@@ -13,6 +13,8 @@ import type { Traffic } from "./traffic.ts";
 export interface StreamMeterParts {
   readonly clock: Clock;
   readonly traffic: Traffic;
+  /** Called with the time of the first piece. */
+  readonly onFirst: (nowMs: number) => void;
 }
 
 /** The meter of one answer. */
@@ -32,8 +34,10 @@ export class StreamMeter {
     const { clock, traffic } = this.#parts;
     const { acceptedAtMs, placed } = this.#call;
     const nowMs = clock.nowMs();
-    if (this.#lastMs < 0) traffic.firstByte(placed, acceptedAtMs, nowMs);
-    else traffic.times.chunkGap(nowMs - this.#lastMs);
+    if (this.#lastMs < 0) {
+      traffic.firstByte(placed, acceptedAtMs, nowMs);
+      this.#parts.onFirst(nowMs);
+    } else traffic.times.chunkGap(nowMs - this.#lastMs);
     this.#lastMs = nowMs;
     traffic.relayed(placed, byteCount);
   }

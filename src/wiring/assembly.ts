@@ -23,6 +23,7 @@ import { Placement } from "../core/placement.ts";
 import type { QueueBoard } from "../core/queue_board.ts";
 import { WaitQueue } from "../core/wait_queue.ts";
 import { Admission } from "../gateway/admission.ts";
+import { CapacityEvidence } from "../gateway/capacity_evidence.ts";
 import type { Answer, ClientRequest } from "../gateway/client_request.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { Inflate } from "../gateway/inflate.ts";
@@ -217,7 +218,7 @@ export class Assembly {
 
   #newGateway(upstream: UpstreamClient): Gateway {
     const { buffers, index, inflate, outside } = this.#parts;
-    const { counters, endpoints, endpointTraffic } = this.#state;
+    const { capacity, counters, endpoints, endpointTraffic } = this.#state;
     const config = this.#config;
     const plan = keyPlanOf(config);
     return new Gateway({
@@ -234,6 +235,7 @@ export class Assembly {
         progressMs: config.timeouts.bodyMs ?? Infinity,
       },
       budget: budgetOf(config, buffers, index),
+      evidence: new CapacityEvidence(capacity),
       keepaliveMs: config.queue.keepaliveMs,
       health: new PassiveHealth(endpoints),
       retries: this.#settings.retries,

@@ -16,8 +16,6 @@ import {
 } from "../admin/metrics.ts";
 import type { Config } from "../config/config.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { PlaceKeeper } from "../core/place_keeper.ts";
-import { Ledger } from "../core/ledger.ts";
 import type { Outside } from "../core/outside.ts";
 import type { PlanMemory } from "../core/plan_memory.ts";
 import { Directory } from "../discovery/directory.ts";
@@ -33,13 +31,11 @@ import {
   EndpointOverrides,
   type Overridable,
 } from "./endpoint_overrides.ts";
-import { readHoldings, readProcess } from "./readings.ts";
+import { EngineWatch } from "./engine_watch.ts";
+import { readChanges, readHoldings, readProcess } from "./readings.ts";
+import { reclaimWorker } from "./reclaim.ts";
 import { SessionCensus } from "./session_census.ts";
-import {
-  budgetOf,
-  createSharedState,
-  type SharedState,
-} from "./shared_state.ts";
+import { createSharedState, type SharedState } from "./shared_state.ts";
 
 /**
  * Milliseconds between two looks at the health of endpoints: probes start late
@@ -65,6 +61,7 @@ export class Control {
   readonly #health: HealthBook;
   readonly #prober: Prober;
   readonly #watch: ModelWatch;
+  readonly #engines: EngineWatch;
   readonly #overrides = new EndpointOverrides();
   readonly #census: SessionCensus;
   #publish: (routes: RoutesData) => void = () => {};
@@ -108,6 +105,13 @@ export class Control {
       isReady: (id) => this.#health.isReady(id),
       report: (id, models) => this.directory.listed(id, models),
     });
+    this.#engines = new EngineWatch({
+      outside,
+      upstream: this.#upstream,
+      isReady: (id) => this.#health.isReady(id),
+      slotOf: (id) => this.directory.slotOf(id),
+      capacity: this.state.capacity,
+    });
     this.#prober = new Prober({
       clock,
       connect,
@@ -139,7 +143,10 @@ export class Control {
   }
 
   /** Takes a whole list of endpoints; what is known of those kept stays. */
-  replace(configured: readonly EndpointSpec[]): void {
+  replace(
+    configured: readonly EndpointSpec[],
+    config: Config = this.#config,
+  ): void {
     const specs = this.#overrides.apply(configured);
     this.directory.replace(specs);
     this.#prober.stop();
@@ -150,6 +157,7 @@ export class Control {
     }
     this.#health.replace(specs, (id) => this.directory.slotOf(id));
     this.#watch.watch(specs);
+    this.#engines.watch(specs, config.engineMetrics);
   }
 
   /**
@@ -164,7 +172,7 @@ export class Control {
     const publish = this.#publish;
     this.#publish = () => {};
     try {
-      this.replace(config.endpoints);
+      this.replace(config.endpoints, config);
     } finally {
       this.#publish = publish;
     }
@@ -211,18 +219,15 @@ export class Control {
     this.#stopLoopWatch();
     this.#prober.stop();
     this.#watch.stop();
+    this.#engines.stop();
     this.#upstream.close();
   }
 
   /** Takes back what a dead worker's requests held. */
   workerDied(index: number): void {
     this.#deathCount += 1;
-    const { board, endpoints, sessions, buffers } = this.state;
     const nowMs = this.#parts.outside.clock.nowMs();
-    const places = new PlaceKeeper(board, endpoints);
-    board.reclaim(index, (slot) => places.release(slot, nowMs));
-    new Ledger(buffers.ledgers[index]).reclaim(sessions, places, nowMs);
-    budgetOf(this.#parts.config, buffers, index).reclaim();
+    reclaimWorker(this.#parts.config, this.state, { index, nowMs });
   }
 
   /** Every listed endpoint as it is now. */
@@ -240,8 +245,7 @@ export class Control {
         sessions: this.#census.boundTo(slot),
         totals: endpointTraffic.totals(slot),
         limit: endpoints.limit(slot) || undefined,
-        capacity: this.state.capacity.reading(slot),
-        engine: undefined,
+        ...this.#engines.reading(id),
         failures: endpoints.failures(slot),
         isBusy: endpoints.isBusy(slot, nowMs),
         ejections: record?.ejections ?? new Map(),
@@ -266,11 +270,7 @@ export class Control {
 
   /** Unlike before once a request has begun or ended. */
   sessionChanges(): string {
-    const { buffers, counters, sessions } = this.state;
-    const received = counters.layout.offset("tryst_requests_received_total");
-    const open = budgetOf(this.#parts.config, buffers, 0).held().requests;
-    const { occupied } = sessions.gauges();
-    return [counters.sum(received), open, occupied].join();
+    return readChanges(this.#parts.config, this.state);
   }
 
   /** How many endpoints take work, of how many. */

@@ -36,6 +36,15 @@ export function readHoldings(
   };
 }
 
+/** Unlike before once a request has begun or ended. */
+export function readChanges(config: Config, state: SharedState): string {
+  const { buffers, counters, sessions } = state;
+  const received = counters.layout.offset("tryst_requests_received_total");
+  const open = budgetOf(config, buffers, 0).held().requests;
+  const { occupied } = sessions.gauges();
+  return [counters.sum(received), open, occupied].join();
+}
+
 /** What the process uses. */
 export function readProcess(
   state: SharedState,
