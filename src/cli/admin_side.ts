@@ -17,7 +17,7 @@ import type { SessionKeeper } from "../wiring/session_keeper.ts";
 /** What is behind the listener. */
 export interface AdminSide
   extends Pick<AdminParts, "readiness" | "reload" | "setLogLevel" | "status"> {
-  readonly config: Config;
+  readonly config: Pick<Config, "admin">;
   readonly control: Control;
   readonly keeper: SessionKeeper | undefined;
   readonly outside: Outside;

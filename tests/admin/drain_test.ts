@@ -155,10 +155,10 @@ test("endpoints: a table for people and JSON for programs", async () => {
     const table = await tryst("endpoints");
     assertEquals([table.code, table.err], [0, ""]);
     const [head, ...rows] = table.out.trimEnd().split("\n");
-    assertMatch(head ?? "", /^ENDPOINT +STATE +IN FLIGHT +LIMIT +SESSIONS/);
+    assertMatch(head ?? "", /^ENDPOINT +STATE +WEIGHT +IN FLIGHT +LIMIT +SESS/);
     assertEquals(rows.length, 2);
-    assertMatch(rows[0] ?? "", /^a\/0 +ready +0 +64 /);
-    assertMatch(rows[1] ?? "", /^b +draining +0 +- .* 1$/);
+    assertMatch(rows[0] ?? "", /^a\/0 +ready +1 +0 +64 /);
+    assertMatch(rows[1] ?? "", /^b +draining +1 +0 +- .* 1$/);
     const { code, out } = await tryst("endpoints", "--json");
     assertEquals(code, 0);
     const [a, b] = JSON.parse(out).endpoints;

@@ -10,7 +10,6 @@
 import { Running } from "../binary/executable.ts";
 import { RawClient } from "../gateway/raw_client.ts";
 import type { Reply } from "../gateway/reply.ts";
-import { bare } from "../gateway/requests.ts";
 
 /** Looks at something until it is so; some seconds at most. */
 const LOOKS_MAX = 400;
@@ -107,6 +106,8 @@ export async function until(
 
 async function ask(port: number, target: string): Promise<Reply> {
   using client = await RawClient.connect(port);
-  await client.send(bare("GET", target, ["Connection: close"]));
+  await client.send(
+    `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+  );
   return await client.reply();
 }

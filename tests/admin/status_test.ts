@@ -236,7 +236,7 @@ test("a program shows the requests of all its workers", async () => {
 /** The status as the dashboard gets it first. */
 async function firstEvent(adminPort: number): Promise<GatewayStatus> {
   using client = await RawClient.connect(adminPort);
-  await client.send(bare("GET", "/events"));
+  await client.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const text = await client.until(/^data: .*\n\n/m);
   const [, json] = /^data: (.*)$/m.exec(text) ?? [];
   return JSON.parse(json ?? "");
