@@ -8,13 +8,13 @@
  *
  * @module
  */
-import { Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { Counters } from "../core/counters.ts";
 import { type EndpointStatus, registerEndpoints } from "./endpoint_metrics.ts";
 import { registerHistograms } from "./histogram_metrics.ts";
 import { type HoldingReading, registerHoldings } from "./holding_metrics.ts";
 import { type ProcessReading, registerProcess } from "./process_metrics.ts";
-import { registerRead } from "./read_metrics.ts";
+import { ReadRegistry, registerRead } from "./read_metrics.ts";
 import { registerTunnels } from "./tunnel_metrics.ts";
 
 export type { EndpointStatus } from "./endpoint_metrics.ts";
@@ -31,7 +31,7 @@ export interface MetricsSources {
 
 /** Builds the registry; `registry.metrics()` renders the page. */
 export function metricsRegistry(sources: MetricsSources): Registry {
-  const registry = new Registry();
+  const registry = new ReadRegistry();
   const registers = [registry];
   registerCounters(sources.counters, registers);
   registerHistograms(sources.counters, registers);
