@@ -15,7 +15,7 @@ import { systemClock } from "../../src/system/clock.ts";
 import { GatedEngine } from "../binary/gated_engine.ts";
 import { call, RawClient } from "../gateway/raw_client.ts";
 import { bare, post } from "../gateway/requests.ts";
-import { type GatewayWorld, withGateway } from "../gateway/world.ts";
+import { type GatewayWorld, withGateway, withWorld } from "../gateway/world.ts";
 import { test } from "../leakproof.ts";
 import { serveProgram, until } from "./program.ts";
 
@@ -162,6 +162,30 @@ test("the status shows who waits, and how the waiting ended", async () => {
     assertEquals(await world.metric(waits), 2);
     assertEquals((await status()).queue.levels, []);
     assert(await world.metric("tryst_chunk_gap_seconds_count") >= 3);
+  });
+});
+
+test("engines' own accounts and learned limits are shown", async () => {
+  await withWorld({
+    engines: [{}],
+    endpoints: [{ max_in_flight: "auto" }],
+    config: { engine_metrics: { interval: "100ms" } },
+  }, async ({ gateway: { control }, metric }) => {
+    await until(
+      "a reading",
+      async () =>
+        await metric(`tryst_engine_reading_age_seconds{endpoint="e0"}`) > 0,
+    );
+    const page = await control.metrics.metrics();
+    for (
+      const line of [
+        /^tryst_engine_running_requests\{endpoint="e0"\} 0$/m,
+        /^tryst_engine_cache_usage_ratio\{endpoint="e0"\} [\d.]+$/m,
+        /^tryst_endpoint_limit\{endpoint="e0"\} \d+$/m,
+        /^tryst_endpoint_limit_learned\{endpoint="e0"\} 1$/m,
+        /^tryst_endpoint_limit_decisions_total\{endpoint="e0",change="cut",/m,
+      ]
+    ) assertMatch(page, line);
   });
 });
 
