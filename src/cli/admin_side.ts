@@ -6,44 +6,75 @@
  *
  * @module
  */
+import project from "../../deno.json" with { type: "json" };
 import { AdminListener, type AdminParts } from "../admin/admin_listener.ts";
 import type { Config } from "../config/config.ts";
 import type { Outside } from "../core/outside.ts";
 import type { Control } from "../wiring/control.ts";
+import type { DrainKeeper } from "../wiring/drain_keeper.ts";
 import { endpointReports } from "../wiring/endpoint_reports.ts";
 import { SessionDesk } from "../wiring/session_control.ts";
 import type { SessionKeeper } from "../wiring/session_keeper.ts";
+import { gatewayStatus, type StatusParts } from "../wiring/status.ts";
 
-/** What is behind the listener. */
-export interface AdminSide
-  extends Pick<AdminParts, "readiness" | "reload" | "setLogLevel" | "status"> {
+/** A running gateway, as far as the admin side looks at it. */
+export interface AdminSide {
   readonly config: Pick<Config, "admin">;
-  readonly control: Control;
-  readonly keeper: SessionKeeper | undefined;
   readonly outside: Outside;
-  readonly token: string | undefined;
+  readonly control: Control;
+  readonly drains: DrainKeeper;
+  readonly keeper: SessionKeeper | undefined;
+  readonly live: { look: StatusParts["live"] };
+  readonly failures: { list: StatusParts["failures"] };
+  readonly supervisor: { readonly servingCount: number };
+  readonly workerCount: number;
+  /** Read anew each time. */
+  readonly isStopping: boolean;
 }
+
+/** What the admin side can tell a gateway besides, and the token it asks for. */
+export type AdminOptions =
+  & Pick<AdminParts, "reload" | "setLogLevel">
+  & { readonly token: string | undefined };
 
 /**
  * Listens.
  *
  * @throws {Error} as `AdminListener` does.
  */
-export function startAdmin(side: AdminSide): AdminListener {
-  const { config, control, keeper, outside, token, ...parts } = side;
+export function startAdmin(
+  side: AdminSide,
+  options: AdminOptions,
+): AdminListener {
+  const { config, control, drains, keeper, outside } = side;
   const { listen, metricsOpen } = config.admin;
   const { clock, log } = outside;
+  const readiness = () => ({
+    ...control.readiness(),
+    isStopping: side.isStopping,
+    serving: side.supervisor.servingCount,
+    workers: side.workerCount,
+  });
   return new AdminListener({
-    ...parts,
+    ...options,
     ...listen,
-    token,
     metricsOpen,
     log,
+    readiness,
     metrics: () => control.metrics.metrics(),
+    status: () =>
+      gatewayStatus({
+        control,
+        readiness,
+        version: project.version,
+        nowMs: clock.nowMs,
+        live: () => side.live.look(),
+        failures: () => side.failures.list(),
+      }),
     endpoints: {
       list: () => endpointReports(control, clock.nowMs()),
-      drain: (id) => control.drain(id),
-      restore: (id) => control.restore(id),
+      drain: (id) => drains.drain(id),
+      restore: (id) => drains.restore(id),
       setWeight: (id, weight) =>
         control.override({
           id,

@@ -1,5 +1,5 @@
 /**
- * Whether and where a gateway keeps its sessions over a restart.
+ * Whether and where a gateway keeps its sessions and drains over a restart.
  *
  * Invariant: a directory is used only when the configuration or the service
  * manager has named it.
@@ -9,8 +9,10 @@
 import { registerSnapshots } from "../admin/snapshot_metrics.ts";
 import type { Config } from "../config/config.ts";
 import type { Outside } from "../core/outside.ts";
+import { DrainFile } from "../stores/drain_file.ts";
 import { SnapshotFile } from "../stores/snapshot_file.ts";
 import type { Control } from "../wiring/control.ts";
+import { DrainKeeper } from "../wiring/drain_keeper.ts";
 import { SessionKeeper } from "../wiring/session_keeper.ts";
 import type { Edge } from "./edge.ts";
 import { SERVICE_VARIABLES } from "./service_variables.ts";
@@ -27,7 +29,7 @@ export interface KeptSessionsParts {
 export function keepSessions(
   { config, control, edge, outside }: KeptSessionsParts,
 ): SessionKeeper | undefined {
-  const directory = config.state.directory ?? serviceDirectory(edge);
+  const directory = directoryOf(config, edge);
   if (directory === undefined) return undefined;
   const keeper = new SessionKeeper({
     control,
@@ -40,8 +42,18 @@ export function keepSessions(
   return keeper;
 }
 
+/** Keeps drains, over a restart where there is a directory. */
+export function keepDrains(
+  { config, control, edge, outside: { log } }: KeptSessionsParts,
+): DrainKeeper {
+  const directory = directoryOf(config, edge);
+  const file = directory === undefined ? undefined : new DrainFile(directory);
+  return new DrainKeeper({ control, file, log });
+}
+
 /** A unit may have several directories, with colons between them. */
-function serviceDirectory(edge: Edge): string | undefined {
+function directoryOf({ state }: Config, edge: Edge): string | undefined {
+  if (state.directory !== undefined) return state.directory;
   const [first] = (edge.env(SERVICE_VARIABLES.stateDirectory.name) ?? "")
     .split(":");
   return first === "" ? undefined : first;

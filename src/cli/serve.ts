@@ -22,16 +22,16 @@ import { SignalQueue } from "../system/signals.ts";
 import { Control } from "../wiring/control.ts";
 import { LiveBook } from "../wiring/live_book.ts";
 import { RecentFailures } from "../wiring/recent_failures.ts";
+import type { DrainKeeper } from "../wiring/drain_keeper.ts";
 import type { SessionKeeper } from "../wiring/session_keeper.ts";
 import { budgetOf } from "../wiring/shared_state.ts";
-import { gatewayStatus } from "../wiring/status.ts";
 import type { WorkerStart } from "../wiring/worker.ts";
 import { startAdmin } from "./admin_side.ts";
 import { readAdminToken } from "./admin_token.ts";
 import { type Command, EXIT } from "./command.ts";
 import type { Edge } from "./edge.ts";
 import { CONFIG_FLAGS } from "./flags.ts";
-import { keepSessions } from "./kept_sessions.ts";
+import { keepDrains, keepSessions } from "./kept_sessions.ts";
 import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
 import { ServiceReports } from "./service_reports.ts";
@@ -81,6 +81,7 @@ interface Running {
   readonly control: Control;
   readonly failures: RecentFailures;
   readonly live: LiveBook;
+  readonly drains: DrainKeeper;
   /** `undefined` when sessions need not outlive the gateway. */
   readonly keeper: SessionKeeper | undefined;
   readonly supervisor: Supervisor<WorkerStart, RoutesData>;
@@ -97,12 +98,13 @@ export async function serve(
 ): Promise<number> {
   const { edge } = options;
   const running = createRunning(config, options);
-  const { control, keeper, service, supervisor } = running;
+  const { control, drains, keeper, service, supervisor } = running;
   control.start(await keeper?.read());
+  await drains.start();
   control.onRoutes((routes) => supervisor.publish(routes));
   let admin: AdminListener | undefined;
   try {
-    admin = listenToAdmins(running, options.adminToken);
+    admin = startAdmin(running, { token: options.adminToken });
     await keeper?.restore();
     const port = await supervisor.start(config.listen.port);
     keeper?.start();
@@ -118,6 +120,7 @@ export async function serve(
     return EXIT.failed;
   } finally {
     await keeper?.stop();
+    await drains.stop();
     control.stop();
     running.live.close();
     await admin?.stop();
@@ -175,6 +178,7 @@ function createRunning(
     control,
     failures,
     live,
+    drains: keepDrains({ config, control, edge, outside }),
     keeper: keepSessions({ config, control, edge, outside }),
     supervisor,
     hung,
@@ -209,36 +213,6 @@ function serviceReports(
 function spawnWorker(): Worker {
   return new Worker(new URL("../wiring/worker.ts", import.meta.url), {
     type: "module",
-  });
-}
-
-function listenToAdmins(
-  running: Running,
-  token: string | undefined,
-): AdminListener {
-  const { config, control, keeper, outside, supervisor, workerCount } = running;
-  const readiness = () => ({
-    ...control.readiness(),
-    isStopping: running.isStopping,
-    serving: supervisor.servingCount,
-    workers: workerCount,
-  });
-  return startAdmin({
-    config,
-    control,
-    keeper,
-    outside,
-    token,
-    readiness,
-    status: () =>
-      gatewayStatus({
-        control,
-        readiness,
-        version: project.version,
-        nowMs: outside.clock.nowMs,
-        live: () => running.live.look(),
-        failures: () => running.failures.list(),
-      }),
   });
 }
 

@@ -11,6 +11,7 @@ import type { LogLevel } from "../../src/core/outside.ts";
 import { SnapshotFile } from "../../src/stores/snapshot_file.ts";
 import { systemClock } from "../../src/system/clock.ts";
 import { createDial } from "../../src/system/dial.ts";
+import { DrainKeeper } from "../../src/wiring/drain_keeper.ts";
 import { SessionKeeper } from "../../src/wiring/session_keeper.ts";
 import { call } from "../gateway/raw_client.ts";
 import type { Reply } from "../gateway/reply.ts";
@@ -75,15 +76,16 @@ export function withAdminWorld(
         },
       },
       control,
+      drains: new DrainKeeper({ control, file: undefined, log: outside.log }),
       keeper,
       outside,
+      live: { look: () => [] },
+      failures: { list: () => [] },
+      supervisor: { servingCount: 1 },
+      workerCount: 1,
+      isStopping: false,
+    }, {
       token: undefined,
-      readiness: () => ({
-        ...control.readiness(),
-        isStopping: false,
-        serving: 1,
-        workers: 1,
-      }),
       setLogLevel: (level) => levels.push(level),
       reload: () =>
         Promise.resolve({

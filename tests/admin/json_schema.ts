@@ -91,11 +91,23 @@ function list(value: unknown): readonly unknown[] {
 }
 
 function isOfType(value: unknown, type: unknown): boolean {
-  if (type === "null") return value === null;
-  if (type === "array") return Array.isArray(value);
-  if (type === "integer") return Number.isInteger(value);
-  if (type === "object") {
-    return typeof value === "object" && value !== null && !Array.isArray(value);
+  const isArray = Array.isArray(value);
+  switch (type) {
+    case "null":
+      return value === null;
+    case "array":
+      return isArray;
+    case "integer":
+      return Number.isInteger(value);
+    case "number":
+      return typeof value === "number";
+    case "string":
+      return typeof value === "string";
+    case "boolean":
+      return typeof value === "boolean";
+    case "object":
+      return typeof value === "object" && value !== null && !isArray;
+    default:
+      return false;
   }
-  return typeof value === type;
 }
