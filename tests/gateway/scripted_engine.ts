@@ -32,6 +32,9 @@ export interface ScriptOptions extends GatewayOptions {
   readonly presence?: "stays" | "leaves" | "never";
 }
 
+/** What there is not. */
+const ABSENT = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+
 /** A script that answers each request with the same text or bytes. */
 export function always(answer: string | Uint8Array): Script {
   return (peer) => peer.send(answer);
@@ -68,6 +71,7 @@ function serve(script: Script, models: string): ScriptedServer {
       if (request === "") return;
       if (request.startsWith("GET /health ")) await peer.send(HEALTHY);
       else if (request.startsWith("GET /v1/models ")) await peer.send(models);
+      else if (request.startsWith("GET /metrics ")) await peer.send(ABSENT);
       else await script(peer, request);
     }
   });
@@ -75,9 +79,7 @@ function serve(script: Script, models: string): ScriptedServer {
 
 /** Without a list of models an endpoint serves every model. */
 function modelsAnswer(models: readonly string[]): string {
-  if (models.length === 0) {
-    return "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
-  }
+  if (models.length === 0) return ABSENT;
   const body = JSON.stringify({ data: models.map((id) => ({ id })) });
   return `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
