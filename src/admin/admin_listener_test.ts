@@ -9,7 +9,7 @@ import { call } from "../../tests/gateway/raw_client.ts";
 import type { Reply } from "../../tests/gateway/reply.ts";
 import { AdminListener, type AdminParts } from "./admin_listener.ts";
 import type { EndpointReport } from "./endpoint_api.ts";
-import type { ReloadOutcome } from "./process_api.ts";
+import type { ReloadOutcome } from "./reload_outcome.ts";
 
 /** A listener and what was asked of it. */
 interface Served {

@@ -14,19 +14,8 @@ import type { Member, Schema } from "./member.ts";
 import { type Operation, operation, present } from "./operation.ts";
 import { Problem } from "./problem.ts";
 import { type ReadinessFacts, readinessOf } from "./readiness.ts";
+import type { ReloadOutcome } from "./reload_outcome.ts";
 import type { GatewayStatus } from "./status.ts";
-
-/** What came of reading the configuration again. */
-export interface ReloadOutcome {
-  /** `refused` when something is wrong with it, and nothing has changed. */
-  readonly kind: "reloaded" | "unchanged" | "refused";
-  /** What has changed, one key a line, without secrets. */
-  readonly changes: readonly string[];
-  /** Keys that take effect at the next start only. */
-  readonly needsRestart: readonly string[];
-  /** What is wrong, one line each. */
-  readonly complaints: readonly string[];
-}
 
 /** What came of taking a snapshot of the sessions. */
 export interface SnapshotOutcome {
@@ -77,6 +66,7 @@ const READINESS: Schema = {
     eligible: WHOLE,
     total: WHOLE,
     workers: objectOf({ serving: WHOLE, wanted: WHOLE }),
+    "config_refused": TEXT,
   },
 };
 

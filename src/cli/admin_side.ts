@@ -8,6 +8,7 @@
  */
 import project from "../../deno.json" with { type: "json" };
 import { AdminListener, type AdminParts } from "../admin/admin_listener.ts";
+import type { ReloadReport } from "../admin/reload_outcome.ts";
 import type { Config } from "../config/config.ts";
 import type { Outside } from "../core/outside.ts";
 import type { Control } from "../wiring/control.ts";
@@ -26,6 +27,9 @@ export interface AdminSide {
   readonly keeper: SessionKeeper | undefined;
   readonly live: { look: StatusParts["live"] };
   readonly failures: { list: StatusParts["failures"] };
+  readonly reloading: {
+    readonly reloader: { readonly report: Pick<ReloadReport, "complaint"> };
+  };
   readonly supervisor: { readonly servingCount: number };
   readonly workerCount: number;
   /** Read anew each time. */
@@ -54,6 +58,7 @@ export function startAdmin(
     isStopping: side.isStopping,
     serving: side.supervisor.servingCount,
     workers: side.workerCount,
+    configComplaint: side.reloading.reloader.report.complaint,
   });
   return new AdminListener({
     ...options,

@@ -35,8 +35,12 @@ export function keepSessions(
     control,
     file: new SnapshotFile(directory),
     outside,
-    idleTtlMs: config.session.idleTtlMs,
-    intervalMs: config.state.intervalMs,
+    get idleTtlMs() {
+      return control.config.session.idleTtlMs;
+    },
+    get intervalMs() {
+      return control.config.state.intervalMs;
+    },
   });
   registerSnapshots(() => keeper.report, [control.metrics]);
   return keeper;

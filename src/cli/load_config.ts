@@ -24,6 +24,11 @@ export interface LoadNames extends ConfigNames {
   readonly isPerRequest: (source: string) => boolean;
 }
 
+/** The configuration file of a command, if it has one. */
+export function configPath(args: ParsedArgs, edge: Edge): string | undefined {
+  return args.values.get(CONFIG_FLAG.name)?.[0] ?? variable(CONFIG_FLAG, edge);
+}
+
 /**
  * Loads the configuration of a command.
  *
@@ -34,8 +39,7 @@ export async function loadConfig(
   args: ParsedArgs,
   { edge, names }: { readonly edge: Edge; readonly names: LoadNames },
 ): Promise<Config | undefined> {
-  const path = args.values.get(CONFIG_FLAG.name)?.[0] ??
-    variable(CONFIG_FLAG, edge);
+  const path = configPath(args, edge);
   let document: unknown;
   if (path !== undefined) {
     try {

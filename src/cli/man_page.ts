@@ -32,6 +32,11 @@ const SIGNALS: readonly (readonly [name: string, doc: string])[] = [
     "Stop: readiness fails, then running requests finish, up to" +
     " stop.deadline. A second one cuts them",
   ],
+  [
+    "SIGHUP",
+    "Read the configuration again: all of it is taken, or nothing. Running" +
+    " requests finish as they began",
+  ],
 ];
 
 const EXAMPLES: readonly string[] = [

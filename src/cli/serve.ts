@@ -10,7 +10,7 @@
 import project from "../../deno.json" with { type: "json" };
 import type { AdminListener } from "../admin/admin_listener.ts";
 import { registerBuild } from "../admin/process_metrics.ts";
-import type { Config, ListenAddress } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import type { Outside } from "../core/outside.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 import { Supervisor, WORKER_SILENT_MS } from "../server/supervisor.ts";
@@ -32,8 +32,10 @@ import { type Command, EXIT } from "./command.ts";
 import type { Edge } from "./edge.ts";
 import { CONFIG_FLAGS } from "./flags.ts";
 import { keepDrains, keepSessions } from "./kept_sessions.ts";
+import { listeningText } from "./listening_text.ts";
 import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
+import { type ConfigSource, configSource, Reloading } from "./reloading.ts";
 import { ServiceReports } from "./service_reports.ts";
 import { SERVICE_VARIABLES } from "./service_variables.ts";
 import { untilStopped } from "./stop_sequence.ts";
@@ -58,6 +60,7 @@ export const serveCommand: Command = {
       spawn: spawnWorker,
       silentMs: WORKER_SILENT_MS,
       adminToken,
+      source: configSource(args, edge),
     });
   },
 };
@@ -71,6 +74,8 @@ export interface ServeOptions {
   readonly silentMs: number;
   /** What the admin API asks for; `undefined` for nothing. */
   readonly adminToken?: string | undefined;
+  /** Where its configuration can be read again. */
+  readonly source?: ConfigSource;
 }
 
 /** The parts of a running gateway. */
@@ -88,6 +93,7 @@ interface Running {
   /** Resolves to the index of a worker that hangs. */
   readonly hung: Promise<number>;
   readonly service: ServiceReports;
+  readonly reloading: Reloading;
   isStopping: boolean;
 }
 
@@ -98,20 +104,24 @@ export async function serve(
 ): Promise<number> {
   const { edge } = options;
   const running = createRunning(config, options);
-  const { control, drains, keeper, service, supervisor } = running;
+  const { control, drains, keeper, reloading, service, supervisor } = running;
   control.start(await keeper?.read());
   await drains.start();
   control.onRoutes((routes) => supervisor.publish(routes));
   let admin: AdminListener | undefined;
   try {
-    admin = startAdmin(running, { token: options.adminToken });
+    admin = startAdmin(running, {
+      token: options.adminToken,
+      reload: () => reloading.reload("admin"),
+    });
     await keeper?.restore();
     const port = await supervisor.start(config.listen.port);
     keeper?.start();
     const ports = { port, adminPort: admin.port };
     return await untilEnded(running, () => {
-      sayListening(running, ports, edge);
+      edge.out(listeningText(running, ports));
       service.ready();
+      reloading.start();
     });
   } catch (error) {
     const reason = error instanceof Error ? error.message : error;
@@ -125,12 +135,13 @@ export async function serve(
     running.live.close();
     await admin?.stop();
     await service.close();
+    reloading.close();
   }
 }
 
 function createRunning(
   config: Config,
-  { edge, silentMs, spawn }: ServeOptions,
+  { edge, silentMs, source, spawn }: ServeOptions,
 ): Running {
   const failures = new RecentFailures(systemClock);
   const outside: Outside = {
@@ -150,6 +161,7 @@ function createRunning(
     [control.metrics],
   );
   const { buffers } = control.state;
+  const startOf = (config: Config): WorkerStart => ({ config, buffers });
   const { promise: hung, resolve } = Promise.withResolvers<number>();
   // Threads load their code side by side, and while sessions are restored.
   const early = Array.from({ length: workerCount }, () => spawn());
@@ -158,7 +170,7 @@ function createRunning(
     clock: outside.clock,
     log: outside.log,
     spawn: () => early.shift() ?? spawn(),
-    start: { config, buffers },
+    start: startOf(config),
     routes: () => control.directory.routes,
     openCount: (index) => budgetOf(config, buffers, index).ownRequests,
     reclaim: (index) => control.workerDied(index),
@@ -171,18 +183,17 @@ function createRunning(
     workerCount,
     watch: () => supervisor.watch(),
   });
+  const parts = { config, outside, control, supervisor, hung };
+  const service = serviceReports(edge, parts);
   return {
-    config,
-    outside,
+    ...parts,
     workerCount,
-    control,
     failures,
     live,
     drains: keepDrains({ config, control, edge, outside }),
     keeper: keepSessions({ config, control, edge, outside }),
-    supervisor,
-    hung,
-    service: serviceReports(edge, { config, control, hung, outside }),
+    service,
+    reloading: new Reloading({ ...parts, service, source, startOf }),
     isStopping: false,
   };
 }
@@ -221,18 +232,26 @@ async function untilEnded(
   running: Running,
   saySo: () => void,
 ): Promise<number> {
-  const { config, hung, outside, service, supervisor } = running;
+  const { control, hung, outside, reloading, service, supervisor } = running;
   const signals = new SignalQueue(["SIGINT", "SIGTERM"]);
   try {
     saySo();
     const { cause, cutCount } = await untilStopped({
       clock: outside.clock,
       log: outside.log,
-      config: config.stop,
+      config: {
+        get readyGraceMs() {
+          return control.config.stop.readyGraceMs;
+        },
+        get deadlineMs() {
+          return control.config.stop.deadlineMs;
+        },
+      },
       nextSignal: () => signals.next(),
       hung,
       failReadiness: () => {
         running.isStopping = true;
+        reloading.stop();
         // Whoever kills it before its time is out still finds this one.
         running.keeper?.save();
         service.stopping();
@@ -243,29 +262,4 @@ async function untilEnded(
   } finally {
     signals.close();
   }
-}
-
-function sayListening(
-  { config, workerCount }: Running,
-  { adminPort, port }: { readonly adminPort: number; readonly port: number },
-  edge: Edge,
-): void {
-  const { admin, endpoints, listen } = config;
-  edge.out(
-    [
-      `Tryst listens on ${urlOf(listen, port)}` +
-      ` with ${workerCount} worker${workerCount === 1 ? "" : "s"}`,
-      `Admin on ${urlOf(admin.listen, adminPort)}` +
-      ` (/healthz, /readyz, /metrics, /endpoints)`,
-      `${endpoints.length} endpoint${endpoints.length === 1 ? "" : "s"}: ${
-        endpoints.map(({ id }) => id).join(", ")
-      }`,
-    ].join("\n"),
-  );
-}
-
-function urlOf({ hostname }: ListenAddress, port: number): string {
-  return `http://${
-    hostname.includes(":") ? `[${hostname}]` : hostname
-  }:${port}`;
 }

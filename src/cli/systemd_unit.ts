@@ -50,7 +50,7 @@ export const EXECUTABLE = {
  * sends it and waits for the answer, from version 253 on; an earlier one does
  * not know the second type and keeps the first.
  */
-const RELOADS = false;
+const RELOADS = true;
 
 /** Seconds beyond the longest stop until what is left is killed. */
 const STOP_SLACK_S = 10;

@@ -47,11 +47,13 @@ export function shownKey(key: string): string {
 }
 
 /**
- * Takes out what stands between the scheme, if there is one, and the last `@`.
+ * Takes out what stands between the scheme, if there is one, and the last `@`,
+ * and what follows the first `?` or `#`: a query may hold a key.
  *
  * Greedy on purpose: in a URL that is broken by a `/` in its password, or by
  * one that is missing after its scheme, no part of the password must show.
  */
 function withoutCredentials(text: string): string {
-  return text.replace(/^([a-z+]+:)?(\/*).*@/is, "$1$2***@");
+  return text.replace(/^([a-z+]+:)?(\/*).*@/is, "$1$2***@")
+    .replace(/([?#]).+/s, "$1***");
 }

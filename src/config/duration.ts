@@ -9,6 +9,14 @@
  */
 import { parseDurationMs } from "./quantity.ts";
 
+/** Units as one writes them, the largest first. */
+const UNITS_MS: readonly (readonly [unit: string, ms: number])[] = [
+  ["d", 24 * 60 * 60 * 1_000],
+  ["h", 60 * 60 * 1_000],
+  ["m", 60 * 1_000],
+  ["s", 1_000],
+];
+
 /**
  * Reads a duration in milliseconds, or `none` as `undefined`.
  *
@@ -25,4 +33,11 @@ export function readDurationOrNone(value: unknown): number | undefined {
  */
 export function readDurationOrZero(value: unknown): number {
   return value === "0s" ? 0 : parseDurationMs(value);
+}
+
+/** Writes whole milliseconds with the largest unit that divides them. */
+export function durationText(ms: number): string {
+  if (ms === 0) return "0s";
+  const unit = UNITS_MS.find(([, unitMs]) => ms % unitMs === 0);
+  return unit === undefined ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`;
 }

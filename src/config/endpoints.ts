@@ -22,6 +22,9 @@ import { parseInteger, parseNumber } from "./number.ts";
 /** Ids go into headers and metric labels: visible ASCII, no quote, bounded. */
 const ID = /^[!#-\[\]-~]{1,128}$/;
 
+/** What clients are told where there is no endpoint. */
+const NO_ENDPOINT = "none";
+
 /** Most requests in flight that a limit can name; far above any engine's. */
 const MAX_IN_FLIGHT_MAX = 1_000_000;
 
@@ -164,6 +167,9 @@ function toMapping(entry: unknown): Map<string, unknown> | undefined {
 function parseId(value: unknown): string | undefined {
   if (typeof value !== "string" || !ID.test(value)) {
     throw new Refusal("must be 1 to 128 visible ASCII characters");
+  }
+  if (value === NO_ENDPOINT) {
+    throw new Refusal("must not be none, which stands for no endpoint");
   }
   return value;
 }

@@ -28,6 +28,11 @@ export interface Field<T> {
   /** One line, with the unit or the accepted values. */
   readonly doc: string;
   /**
+   * Whether a new value has no effect before the next start: threads, sockets
+   * and shared memory are made once.
+   */
+  readonly needsRestart?: true;
+  /**
    * Reads a value from the file, a flag or a variable; the latter two are
    * always text. Entries of lists complain on their own.
    *

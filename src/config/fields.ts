@@ -68,12 +68,14 @@ export const FIELDS = {
     path: "listen",
     initial: "0.0.0.0:8080",
     doc: "HOST:PORT that clients connect to",
+    needsRestart: true,
     read: parseListenAddress,
   } satisfies Field<ListenAddress>,
   workers: {
     path: "workers",
     initial: "auto",
     doc: "Worker threads, 1 to 64, or auto for one for each core",
+    needsRestart: true,
     read: readWorkers,
   },
   ...ADMIN_FIELDS,
@@ -100,6 +102,7 @@ export const FIELDS = {
     path: "session.capacity",
     initial: 262_144,
     doc: "Sessions remembered, rounded up to a multiple of 8, at most 16777216",
+    needsRestart: true,
     read: readCapacity,
   },
   idleTtl: {

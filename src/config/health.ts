@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { EndpointSpec } from "../core/endpoint.ts";
 import type { HealthSettings } from "../core/health_settings.ts";
 import type { Header, HeaderList } from "../core/request.ts";
 import { Refusal, shownKey } from "./complaint.ts";
@@ -148,8 +149,28 @@ export function readHealthOverrides(
   return overrides;
 }
 
-/** Complains on settings that contradict each other. */
-export function checkHealth(health: HealthSettings, spot: Spot): void {
+/**
+ * Complains on settings that contradict each other: those of all endpoints,
+ * and those of single ones together with what they inherit.
+ *
+ * @param spot At the configuration as a whole.
+ */
+export function checkHealth(
+  general: HealthSettings,
+  endpoints: readonly EndpointSpec[],
+  spot: Spot,
+): void {
+  checkBackoff(general, { ...spot, origin: "health" });
+  for (const { health, id } of endpoints) {
+    const isInherited = health.backoffMs === general.backoffMs &&
+      health.backoffMaxMs === general.backoffMaxMs;
+    // What is wrong for all is told once.
+    if (isInherited) continue;
+    checkBackoff(health, { ...spot, origin: `endpoints[${id}].health` });
+  }
+}
+
+function checkBackoff(health: HealthSettings, spot: Spot): void {
   if (health.backoffMaxMs >= health.backoffMs) return;
   const value = `${health.backoffMaxMs}ms`;
   const wanted = `must not be below backoff, which is ${health.backoffMs}ms`;

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { assert, assertEquals, assertNotMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import fc from "fast-check";
 import { test } from "../../tests/leakproof.ts";
 import type { Config, ConfigNames } from "./config.ts";
@@ -76,6 +76,28 @@ test("parseConfig() refuses health settings that mean nothing", () => {
 function pairOf(name: string): [string, string] {
   return [name, "x"];
 }
+
+test("parseConfig() refuses an endpoint's back-off over its maximum, inherited or not", () => {
+  const endpoint = (health: unknown) => ({
+    endpoints: [{ id: "a", url: URL, health }, { id: "b", url: "http://h:2" }],
+  });
+  const table: [document: unknown, lines: RegExp[]][] = [
+    [endpoint({ backoff_max: "500ms" }), [
+      /^Cannot use "endpoints\[a\]\.health\.backoff_max" as .*which is 1000ms/,
+    ]],
+    [endpoint({ backoff: "2m" }), [/"endpoints\[a\].*which is 120000ms/]],
+    [
+      { ...endpoint({ interval: "1s" }), health: { backoff: "2m" } },
+      [/"health.backoff_max".*which is 120000ms/],
+    ],
+  ];
+  for (const [document, patterns] of table) {
+    const lines = refused(document);
+    assertEquals(lines.length, patterns.length, lines.join("\n"));
+    patterns.forEach((pattern, at) => assertMatch(lines[at] ?? "", pattern));
+  }
+  accepted(endpoint({ backoff: "2m", backoff_max: "2m" }));
+});
 
 test("parseConfig() names the place of an endpoint's health", () => {
   const table: [health: unknown, piece: string][] = [

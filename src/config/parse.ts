@@ -69,7 +69,7 @@ export function parseConfig(
     const value = `${config.admin.listen.hostname}:${config.admin.listen.port}`;
     complain({ ...top, origin }, { value }, `must not be the address "listen"`);
   }
-  checkHealth(config.health, { ...top, origin: "health" });
+  checkHealth(config.health, config.endpoints, top);
   checkQueue(config.queue, config.timeouts.queueMs, top);
   return complaints.length === 0
     ? { kind: "accepted", config: freeze(config) }

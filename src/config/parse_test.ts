@@ -153,6 +153,22 @@ test("parseConfig() never shows a credential (G12 Olla release notes)", () => {
   }
 });
 
+test("parseConfig() shows no query or fragment of what it refuses", () => {
+  for (
+    const url of ["http://h:1?key=s3cret", "h:1/v1?key=s3cret", "unix:a#s3cret"]
+  ) {
+    const text = refused({ endpoints: [url], listen: url }).join("\n");
+    assertNotMatch(text, /s3cret/);
+    assert(/[?#]\*\*\*/.test(text), text);
+  }
+});
+
+test("parseConfig() refuses an endpoint that is called as none is", () => {
+  const text = refused({ endpoints: [{ id: "none", url: "http://h:1" }] });
+  assertEquals(text.length, 1);
+  assert(text[0]?.includes("must not be none"), text[0]);
+});
+
 test("parseConfig() does not unfold aliases into its complaints", () => {
   let bomb: unknown = "x";
   for (let depth = 0; depth < 60; depth++) bomb = [bomb, bomb];

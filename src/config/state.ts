@@ -30,6 +30,7 @@ export const STATE_FIELDS: {
     initial: "none",
     doc: "Directory in which sessions outlive a restart, or none; systemd's" +
       " STATE_DIRECTORY stands in for none",
+    needsRestart: true,
     read: readDirectory,
   },
   stateInterval: {

@@ -53,12 +53,12 @@ function world(ids = ["a", "b"]) {
     },
   });
   const slotOf = (id: string) => id.charCodeAt(0) - 97;
-  const replace = (ids: readonly string[]) =>
-    book.replace(ids.map(spec), slotOf);
+  const list = (specs: readonly EndpointSpec[]) => book.replace(specs, slotOf);
+  const replace = (ids: readonly string[]) => list(ids.map(spec));
   // Whoever gives out slots does this.
   for (const id of ids) table.setState(slotOf(id), "probing");
   replace(ids);
-  return { clock, table, events, book, replace };
+  return { clock, table, events, book, list, replace };
 }
 
 test("HealthBook makes endpoints ready by probes, and tells so once", () => {
@@ -111,6 +111,30 @@ test("HealthBook takes over an ejection by traffic, and lets it back by a probe 
   assertEquals(book.due().map(({ id }) => id), ["b", "a"]);
   book.probed("a", PASSED);
   assertEquals([table.state(0), table.failures(0)], ["ready", 0]);
+});
+
+test("HealthBook tells how many failures ejected, though an answer came since", () => {
+  const { table, events, book } = world();
+  for (const id of ["a", "b"]) book.probed(id, PASSED);
+  const passive = new PassiveHealth(table);
+  for (let i = 0; i < 2; i++) {
+    passive.failed(0, 0, { code: "upstream_reset" });
+  }
+  passive.answered(0, 200, undefined, 0);
+  book.look();
+  assertEquals(
+    events.at(-1)?.[1].reason,
+    "2 requests failed in a row, last: upstream_reset",
+  );
+});
+
+test("replace() has an endpoint that moved probed at once, and serve meanwhile", () => {
+  const { table, book, list } = world();
+  for (const id of ["a", "b"]) book.probed(id, PASSED);
+  assertEquals(book.due(), []);
+  list([{ ...spec("a"), weight: 2 }, { ...spec("b"), basePath: "/v" }]);
+  assertEquals(book.due().map(({ id }) => id), ["b"]);
+  assertEquals([table.state(0), table.state(1)], ["ready", "ready"]);
 });
 
 test("HealthBook sees an ejection by traffic before a probe's result", () => {

@@ -18,6 +18,9 @@ import { Supervisor } from "./supervisor.ts";
 const WORKER = `
   globalThis.onmessage = ({ data }) => {
     const [word, index] = String(data.routes).split(" ");
+    if (/^(one|two)$/.test(data.start)) {
+      postMessage({ kind: "log", level: "info", event: data.kind + " " + data.start, fields: {} });
+    }
     if (data.kind === "start" && (data.start === "fail" || word === "fail")) {
       postMessage({ kind: "failed", message: "Address in use" });
     } else if (data.kind === "start") {
@@ -122,6 +125,19 @@ test("Supervisor replaces workers that die, and takes back first what they held"
   assertEquals(events.indexOf(reclaims[0] ?? ""), 0);
   supervisor.publish("beat");
   await told("beaten", 2);
+  await supervisor.stop(0);
+});
+
+test("Supervisor.reload() reaches all workers, and those that are started later", async () => {
+  const { supervisor, events, told } = watched(systemClock, "one");
+  await supervisor.start(0);
+  await told("start one", 2);
+  supervisor.reload("two", "none");
+  await told("reload two", 2);
+  supervisor.publish("throw");
+  await told("worker.replaced", 2);
+  await told("start two", 2);
+  assertEquals(events.filter((event) => event === "start one").length, 2);
   await supervisor.stop(0);
 });
 

@@ -7,6 +7,19 @@
  * @module
  */
 
+/**
+ * Has `listener` called at each signal, which does not end the process then.
+ *
+ * @returns What ends that.
+ */
+export function onSignal(
+  signal: Deno.Signal,
+  listener: () => void,
+): () => void {
+  Deno.addSignalListener(signal, listener);
+  return () => Deno.removeSignalListener(signal, listener);
+}
+
 /** Listens to signals until it is closed. */
 export class SignalQueue {
   readonly #listeners = new Map<Deno.Signal, () => void>();

@@ -127,6 +127,11 @@ export class Control {
     });
   }
 
+  /** The configuration in force. */
+  get config(): Config {
+    return this.#config;
+  }
+
   /**
    * Takes the configured endpoints and starts to look at them.
    *
@@ -164,7 +169,6 @@ export class Control {
    * Takes a new configuration, as far as it is not fixed since the start, and
    * publishes nothing: its routes belong into one message with the rest.
    *
-   * @returns The routes.
    * @throws {RangeError} when there is no room for its endpoints; then nothing
    * has changed.
    */
@@ -173,10 +177,10 @@ export class Control {
     this.#publish = () => {};
     try {
       this.replace(config.endpoints, config);
+      this.#config = config;
     } finally {
       this.#publish = publish;
     }
-    this.#config = config;
     this.state.sessions.setIdleTtl(config.session.idleTtlMs);
     return this.directory.routes;
   }

@@ -12,6 +12,7 @@ import {
   metricsRegistry,
 } from "../../src/admin/metrics.ts";
 import { registerBuild } from "../../src/admin/process_metrics.ts";
+import { registerReloads } from "../../src/admin/reload_outcome.ts";
 import { registerSnapshots } from "../../src/admin/snapshot_metrics.ts";
 import {
   CAPACITY_CHANGES,
@@ -75,6 +76,13 @@ export function madeUpMetrics(
     writtenAtMs: 1,
     restored: 1,
     refused: 0,
+  }), [registry]);
+  registerReloads(() => ({
+    reloaded: 1,
+    unchanged: 1,
+    refused: 1,
+    complaint: undefined,
+    loadedAtMs: 1,
   }), [registry]);
   registerBuild({ version: "0.1.0", deno: "2.9.6" }, [registry]);
   return { registry, traffic };

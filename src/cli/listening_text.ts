@@ -1,0 +1,35 @@
+/**
+ * What `tryst serve` says once it listens.
+ *
+ * Invariant: the addresses are those that clients can use: ports that the
+ * operating system has chosen are told as they are.
+ *
+ * @module
+ */
+import type { Config, ListenAddress } from "../config/config.ts";
+
+/** Addresses, workers and endpoints, one a line. */
+export function listeningText(
+  { config, workerCount }: {
+    readonly config: Config;
+    readonly workerCount: number;
+  },
+  { adminPort, port }: { readonly adminPort: number; readonly port: number },
+): string {
+  const { admin, endpoints, listen } = config;
+  return [
+    `Tryst listens on ${urlOf(listen, port)}` +
+    ` with ${workerCount} worker${workerCount === 1 ? "" : "s"}`,
+    `Admin on ${urlOf(admin.listen, adminPort)}` +
+    ` (/healthz, /readyz, /metrics, /endpoints)`,
+    `${endpoints.length} endpoint${endpoints.length === 1 ? "" : "s"}: ${
+      endpoints.map(({ id }) => id).join(", ")
+    }`,
+  ].join("\n");
+}
+
+function urlOf({ hostname }: ListenAddress, port: number): string {
+  return `http://${
+    hostname.includes(":") ? `[${hostname}]` : hostname
+  }:${port}`;
+}

@@ -1,0 +1,137 @@
+/**
+ * When and from where a running gateway reads its configuration again: at
+ * SIGHUP, when its file says something else, and when the admin API asks.
+ *
+ * Invariant: it is read as at the start, by the same code and with the same
+ * flags and variables, which still win over the file.
+ *
+ * @module
+ */
+import {
+  registerReloads,
+  type ReloadOutcome,
+} from "../admin/reload_outcome.ts";
+import type { Config } from "../config/config.ts";
+import type { Outside } from "../core/outside.ts";
+import type { RoutesData } from "../gateway/routes.ts";
+import type { Supervisor } from "../server/supervisor.ts";
+import { FileWatch, isRegularFile } from "../system/file_watch.ts";
+import { onSignal } from "../system/signals.ts";
+import type { Control } from "../wiring/control.ts";
+import {
+  type LoadedConfig,
+  Reloader,
+  type ReloadTrigger,
+} from "../wiring/reload.ts";
+import type { WorkerStart } from "../wiring/worker.ts";
+import type { ParsedArgs } from "./args.ts";
+import type { Edge } from "./edge.ts";
+import { configPath, loadConfig } from "./load_config.ts";
+import { LOAD_NAMES } from "./load_names.ts";
+import type { ServiceReports } from "./service_reports.ts";
+
+/** Where a configuration comes from. */
+export interface ConfigSource {
+  /** The file, if there is one. */
+  readonly path: string | undefined;
+  /** Reads all of it anew. */
+  readonly load: () => Promise<LoadedConfig>;
+}
+
+/** What a gateway is reloaded with. */
+export interface ReloadingParts {
+  readonly config: Config;
+  /** `undefined` where it never changes. */
+  readonly source: ConfigSource | undefined;
+  readonly outside: Outside;
+  readonly control: Control;
+  readonly supervisor: Supervisor<WorkerStart, RoutesData>;
+  /** What a worker is told of a configuration. */
+  readonly startOf: (config: Config) => WorkerStart;
+  readonly service: ServiceReports;
+}
+
+/** The source that the arguments of a command and its environment name. */
+export function configSource(args: ParsedArgs, edge: Edge): ConfigSource {
+  const path = configPath(args, edge);
+  return {
+    path,
+    async load() {
+      if (path !== undefined && !await isRegularFile(path)) {
+        const reason = "it is no regular file, and can be read only once";
+        const complaint = `Cannot read configuration file "${path}": ${reason}`;
+        return { kind: "refused", complaints: [complaint] };
+      }
+      const lines: string[] = [];
+      const err = (text: string) => lines.push(...text.split("\n"));
+      const config = await loadConfig(args, {
+        edge: { ...edge, err },
+        names: LOAD_NAMES,
+      });
+      return config === undefined
+        ? { kind: "refused", complaints: lines }
+        : { kind: "accepted", config, warnings: lines };
+    },
+  };
+}
+
+/** Reloads a gateway; until it is started, what is asked for waits. */
+export class Reloading {
+  readonly reloader: Reloader;
+  readonly #parts: ReloadingParts;
+  readonly #endSignal: () => void;
+  #watch: FileWatch | undefined;
+  readonly #started = Promise.withResolvers<void>();
+
+  /** From now on SIGHUP does not end the process. */
+  constructor(parts: ReloadingParts) {
+    const { config, control, outside, service, source, startOf, supervisor } =
+      parts;
+    this.#parts = parts;
+    this.reloader = new Reloader({
+      config,
+      outside,
+      load: source?.load ??
+        (() => Promise.resolve({ kind: "accepted", config, warnings: [] })),
+      apply(config) {
+        const routes = control.reload(config);
+        supervisor.reload(startOf(config), routes);
+      },
+      begun: () => service.reloading(),
+      ended: () => service.ready(),
+    });
+    registerReloads(() => this.reloader.report, [control.metrics]);
+    this.#endSignal = onSignal("SIGHUP", () => this.reload("signal"));
+  }
+
+  /** Reads the configuration again, once the gateway serves; never rejects. */
+  async reload(trigger: ReloadTrigger): Promise<ReloadOutcome> {
+    await this.#started.promise;
+    return await this.reloader.reload(trigger);
+  }
+
+  /** The gateway serves: it can go on with another configuration. */
+  start(): void {
+    const { outside: { clock }, source } = this.#parts;
+    this.#started.resolve();
+    if (source?.path === undefined) return;
+    this.#watch = new FileWatch({
+      path: source.path,
+      clock,
+      changed: () => this.reloader.reload("file"),
+    });
+  }
+
+  /** The gateway stops: nothing changes any more. */
+  stop(): void {
+    this.reloader.stop();
+    this.#watch?.close();
+    this.#watch = undefined;
+  }
+
+  /** After that SIGHUP ends the process. */
+  close(): void {
+    this.stop();
+    this.#endSignal();
+  }
+}
