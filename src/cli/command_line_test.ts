@@ -102,7 +102,7 @@ test("tryst check prints every key in effect", async () => {
   assertMatch(out, /^OK\n/);
   assertMatch(out, /listen +\[::1\]:80\n/);
   assertMatch(out, /session\.idle_ttl +30m\n/);
-  assertMatch(out, / {2}http:\/\/h:2 weight 1, max_in_flight none\n/);
+  assertMatch(out, / {2}http:\/\/h:2 weight 1, max_in_flight auto\n/);
   for (const { key } of configRows()) {
     assert(key.includes("[]") || out.includes(`${key} `), key);
   }

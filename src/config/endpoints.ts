@@ -54,7 +54,7 @@ export const ENDPOINT_FIELDS = {
   },
   maxInFlight: {
     path: "max_in_flight",
-    initial: "none",
+    initial: "auto",
     doc:
       "Most requests in flight at once, auto to learn what the engine bears," +
       " or none",
@@ -140,7 +140,10 @@ function readEntry(entry: unknown, spot: Spot): ListedEndpoint[] {
     complain(spot, { at: ".id", value: id }, "cannot name a range of ports");
   }
   const weight = read(ENDPOINT_FIELDS.weight, ENDPOINT_FIELDS.weight.initial);
-  const maxInFlight = read(ENDPOINT_FIELDS.maxInFlight, undefined);
+  const maxInFlight = read<EndpointSpec["maxInFlight"]>(
+    ENDPOINT_FIELDS.maxInFlight,
+    "auto",
+  );
   const onDisconnect = read<"abort" | "finish">(
     ENDPOINT_FIELDS.onDisconnect,
     "abort",

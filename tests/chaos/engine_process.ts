@@ -33,7 +33,11 @@ const LISTEN_PAUSE_MS = 100;
 const encoder = new TextEncoder();
 
 /** Paths of probes, which carry no id and always pass while it runs. */
-const PROBES: ReadonlySet<string> = new Set(["/health", "/v1/models"]);
+const PROBES: ReadonlySet<string> = new Set([
+  "/health",
+  "/v1/models",
+  "/metrics",
+]);
 
 let fault: Fault = { mode: "well", share: 0 };
 
