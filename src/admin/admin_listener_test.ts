@@ -180,6 +180,23 @@ test("AdminListener answers what is wrong with problem details (RFC 9457)", asyn
   });
 });
 
+test("AdminListener takes no change from a page of another origin", async () => {
+  const fields = ["origin: http://evil.example", "sec-fetch-site: cross-site"];
+  await withAdmin(async ({ port, changes }) => {
+    for (const field of fields) {
+      const headers = `${JSON_TYPE}${field}\r\n`;
+      const reply = await ask(port, "POST /endpoints/drain", {
+        headers,
+        body: '{"id":"a/b"}',
+      });
+      assertEquals(reply.status, 403, field);
+      assertEquals(JSON.parse(reply.body).status, 403);
+      assertEquals((await ask(port, "GET /readyz", { headers })).status, 503);
+    }
+    assertEquals(changes, []);
+  });
+});
+
 test("AdminListener takes changes, and bodies up to 64 KiB", async () => {
   await withAdmin(async ({ port, changes }) => {
     const headers = "content-type: application/JSON; charset=utf-8\r\n";

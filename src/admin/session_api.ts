@@ -89,7 +89,8 @@ const LIMIT_INITIAL = 100;
 const LIMIT_MAX = 1_000;
 
 const KEY: Member<Uint8Array> = {
-  schema: { type: "string", pattern: "\\S" },
+  // The blanks of JSON, which name no session.
+  schema: { type: "string", pattern: "[^ \\t\\r\\n]" },
   doc: "The session key, as requests give it; after its filter, if it has one",
   isOptional: false,
   read(value) {

@@ -81,6 +81,7 @@ export function withAdminWorld(
       outside,
       live: { look: () => [] },
       failures: { list: () => [] },
+      reloading: { reloader: { report: { complaint: undefined } } },
       supervisor: { servingCount: 1 },
       workerCount: 1,
       isStopping: false,

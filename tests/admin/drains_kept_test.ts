@@ -62,7 +62,14 @@ test("drains: kept over a restart, and until they are ended", async () => {
     });
     assertEquals(third.states[0], "draining");
     assertEquals(await new DrainFile(directory).read(), ["e0"]);
-    for (const { events } of [first, second, third]) assertEquals(events, []);
+    const fourth = await states(
+      directory,
+      (keeper) => void keeper.restore("e0"),
+    );
+    assertEquals(await new DrainFile(directory).read(), []);
+    for (const { events } of [first, second, third, fourth]) {
+      assertEquals(events, []);
+    }
   });
 });
 

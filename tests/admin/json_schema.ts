@@ -71,12 +71,21 @@ export function schemaComplaints(
   value: unknown,
   path = "$",
 ): string[] {
-  return Object.entries(entriesOf(schema)).flatMap(([word, wanted]) => {
+  const words = entriesOf(schema);
+  const complaints = Object.entries(words).flatMap(([word, wanted]) => {
     const check = CHECKS[word];
     return check === undefined
       ? [`${path}: cannot check "${word}"`]
       : check(wanted, value, path);
   });
+  if (words["additionalProperties"] !== false) return complaints;
+  const known = entriesOf(words["properties"]);
+  const unknown = Object.keys(entriesOf(value))
+    .filter((name) => !Object.hasOwn(known, name));
+  return [
+    ...complaints,
+    ...unknown.map((name) => `${path}.${name} must not be there`),
+  ];
 }
 
 /** The members of an object; of anything else none. */

@@ -65,6 +65,12 @@ function contentOf({ description }: Described, status: number): {
   return { type, schema: entriesOf(media)["schema"] };
 }
 
+/** The schema of what an operation takes. */
+function bodySchemaOf({ description }: Described): unknown {
+  const { content } = entriesOf(description["requestBody"]);
+  return entriesOf(entriesOf(content)["application/json"])["schema"];
+}
+
 /** Fails unless an answer is one that its operation describes. */
 function assertDescribed(
   described: Described,
@@ -83,6 +89,24 @@ function assertDescribed(
   const actual = reference === undefined ? schema : schemas[name];
   assert(actual !== undefined, text);
   assertEquals(schemaComplaints(actual, answer.body), [], text);
+}
+
+/** Fails unless exactly what the schema allows is taken. */
+async function assertJudged(
+  world: AdminWorld,
+  { described, document, json }: {
+    readonly described: Described;
+    readonly json: unknown;
+    readonly document: Readonly<Record<string, unknown>>;
+  },
+): Promise<void> {
+  const { id, method, path } = described;
+  const answer = await world.ask(method, path, json);
+  const complaints = schemaComplaints(bodySchemaOf(described), json);
+  const text = `${id} ${JSON.stringify(json)} ${complaints}`;
+  assert(answer.status < 500, text);
+  assertDescribed(described, answer, document);
+  assertEquals(answer.status === 400, complaints.length > 0, text);
 }
 
 test("openapi: the document has the shape of OpenAPI 3.1", async () => {
@@ -138,6 +162,29 @@ test("openapi: every operation is there, and answers as described", async () => 
   });
 });
 
+test("openapi: what is taken is what is described, at every limit", async () => {
+  const values = [
+    ...[null, true, [], {}, "", " ", "\t\r\n", "\u00a0", "e0", "auto", "none"],
+    ...["warn", "WARN", -1, 0, 0.0009, 0.001, 1, 1.5, 1_000, 1_000.1],
+    ...[1_000_000, 1_000_001, 1e308],
+  ];
+  await withAdminWorld({ engines: [{}, {}] }, async (world) => {
+    const { document, operations } = await describe(world);
+    for (const described of operations) {
+      const good = entriesOf(GOOD_BODIES[described.id]);
+      for (const name of [...Object.keys(good), "model", "x"]) {
+        if (described.method === "GET") break;
+        const { [name]: _, ...rest } = good;
+        await assertJudged(world, { described, json: rest, document });
+        for (const value of values) {
+          const json = { ...rest, [name]: value };
+          await assertJudged(world, { described, json, document });
+        }
+      }
+    }
+  });
+});
+
 test("openapi: rubbish is refused as described, and breaks nothing", async () => {
   await withAdminWorld({ engines: [{}, {}] }, async (world) => {
     const { document, operations } = await describe(world);
@@ -147,19 +194,17 @@ test("openapi: rubbish is refused as described, and breaks nothing", async () =>
     const names = ["id", "key", "model", "endpoint", "weight", "limit"];
     const value = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
-      fc.constantFrom<unknown>("e0", "seen", "auto", 1, 0, -1, 1e308, ""),
+      fc.constantFrom<unknown>("e0", "seen", "auto", " ", "", null),
+      fc.constantFrom<unknown>(1, 0, -1, 0.001, 1_000, 1.5, 1e6, 1e308, "warn"),
     );
-    const body = fc.oneof(
+    const rubbish = fc.oneof(
       fc.jsonValue({ maxDepth: 3 }),
       fc.dictionary(fc.constantFrom(...names, "level", "__proto__"), value),
     );
     const taken = fc.constantFrom(...takers);
     await fc.assert(
-      fc.asyncProperty(taken, body, async (described, json) => {
-        const { method, path } = described;
-        const answer = await world.ask(method, path, json);
-        assert(answer.status < 500, JSON.stringify(answer.body));
-        assertDescribed(described, answer, document);
+      fc.asyncProperty(taken, rubbish, async (described, json) => {
+        await assertJudged(world, { described, json, document });
       }),
       { numRuns: 400 },
     );
