@@ -27,8 +27,11 @@ import { hashKey } from "../core/session_key.ts";
 import type { SessionView } from "../core/session_sweep.ts";
 import type { Control } from "./control.ts";
 
-/** Records of one turn: well below a millisecond of the main thread. */
-const STEP_RECORDS = 8_192;
+/**
+ * Records of one turn: about 4 ms of the main thread, which carries no
+ * traffic. Shorter turns would make the whole walk take longer.
+ */
+const STEP_RECORDS = 32_768;
 
 /** Walks over the table at once; each takes turns of the main thread. */
 const WALKS_MAX = 4;
@@ -108,7 +111,7 @@ export class SessionDesk implements SessionControl {
   /** Walks over the whole table, a stretch a turn. */
   async #walk(wanted: number, limit: number): Promise<SessionList> {
     const { sessions } = this.#control.state;
-    let latest: SessionReport[] = [];
+    const latest = new Latest(limit);
     let total = 0;
     let from = 0;
     do {
@@ -117,16 +120,12 @@ export class SessionDesk implements SessionControl {
       const { next } = sessions.sweep(range, (view) => {
         if (wanted !== 0 && !isBoundBy(view, wanted)) return;
         total++;
-        if (latest.length < 2 * limit) latest.push(this.#shown(view));
-        else {
-          latest = latestOf(latest, limit);
-          latest.push(this.#shown(view));
-        }
+        if (latest.wants(view)) latest.add(view, this.#shown(view));
       });
       from = next;
       await new Promise<void>((resolve) => this.#clock.after(0, resolve));
     } while (from !== 0);
-    return { total, sessions: latestOf(latest, limit) };
+    return { total, sessions: latest.list() };
   }
 
   #bind(key: KeyHash, word: number): void {
@@ -217,11 +216,40 @@ function isBoundBy({ bound }: SessionView, word: number): boolean {
   return (bound & ~FAILURES.mask) === word;
 }
 
-function latestOf(
-  reports: readonly SessionReport[],
-  limit: number,
-): SessionReport[] {
-  return reports
-    .toSorted((one, other) => one.lastUseAgeMs - other.lastUseAgeMs)
-    .slice(0, limit);
+/**
+ * The sessions last used, of all that are shown to it: up to twice as many as
+ * wanted are kept, and then the older half goes.
+ */
+class Latest {
+  readonly #limit: number;
+  #kept: { readonly lastUseMs: number; readonly report: SessionReport }[] = [];
+  /** Whoever was not used after this is not among them. */
+  #oldestMs = -Infinity;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Whether it could be among them: reports are made for those alone. */
+  wants({ lastUseMs }: SessionView): boolean {
+    return lastUseMs > this.#oldestMs;
+  }
+
+  add({ lastUseMs }: SessionView, report: SessionReport): void {
+    this.#kept.push({ lastUseMs, report });
+    if (this.#kept.length < 2 * this.#limit) return;
+    this.#sort();
+    this.#oldestMs = this.#kept.at(-1)?.lastUseMs ?? -Infinity;
+  }
+
+  /** The last used first. */
+  list(): SessionReport[] {
+    this.#sort();
+    return this.#kept.map(({ report }) => report);
+  }
+
+  #sort(): void {
+    this.#kept.sort((one, other) => other.lastUseMs - one.lastUseMs);
+    this.#kept.length = Math.min(this.#kept.length, this.#limit);
+  }
 }

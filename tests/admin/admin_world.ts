@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { ReloadOutcome } from "../../src/admin/reload_outcome.ts";
 import { startAdmin } from "../../src/cli/admin_side.ts";
 import type { LogLevel } from "../../src/core/outside.ts";
 import { SnapshotFile } from "../../src/stores/snapshot_file.ts";
@@ -20,6 +21,14 @@ import { withWorld, type World, type WorldOptions } from "../gateway/world.ts";
 
 /** Milliseconds for an answer: the admin side does nothing slow. */
 const ANSWER_MS_MAX = 10_000;
+
+/** What comes of reloading. */
+const UNCHANGED: ReloadOutcome = {
+  kind: "unchanged",
+  changes: [],
+  needsRestart: [],
+  complaints: [],
+};
 
 /** What was answered. */
 export interface Answer {
@@ -88,13 +97,7 @@ export function withAdminWorld(
     }, {
       token: undefined,
       setLogLevel: (level) => levels.push(level),
-      reload: () =>
-        Promise.resolve({
-          kind: "unchanged",
-          changes: [],
-          needsRestart: [],
-          complaints: [],
-        }),
+      reload: () => Promise.resolve(UNCHANGED),
     });
     const adminUrl = `http://127.0.0.1:${admin.port}`;
     try {
