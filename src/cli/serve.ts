@@ -16,8 +16,6 @@ import type { RoutesData } from "../gateway/routes.ts";
 import { Supervisor, WORKER_SILENT_MS } from "../server/supervisor.ts";
 import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
-import { isJournal } from "../system/journal.ts";
-import { lineLog, writeStderr } from "../system/log.ts";
 import { SignalQueue } from "../system/signals.ts";
 import { Control } from "../wiring/control.ts";
 import { LiveBook } from "../wiring/live_book.ts";
@@ -35,9 +33,9 @@ import { keepDrains, keepSessions } from "./kept_sessions.ts";
 import { listeningText } from "./listening_text.ts";
 import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
+import { type LogSide, startLog } from "./log_side.ts";
 import { type ConfigSource, configSource, Reloading } from "./reloading.ts";
 import { ServiceReports } from "./service_reports.ts";
-import { SERVICE_VARIABLES } from "./service_variables.ts";
 import { untilStopped } from "./stop_sequence.ts";
 
 /** The command. */
@@ -82,6 +80,7 @@ export interface ServeOptions {
 interface Running {
   readonly config: Config;
   readonly outside: Outside;
+  readonly setLogLevel: LogSide["setLevel"];
   readonly workerCount: number;
   readonly control: Control;
   readonly failures: RecentFailures;
@@ -113,6 +112,7 @@ export async function serve(
     admin = startAdmin(running, {
       token: options.adminToken,
       reload: () => reloading.reload("admin"),
+      setLogLevel: running.setLogLevel,
     });
     await keeper?.restore();
     const port = await supervisor.start(config.listen.port);
@@ -144,24 +144,27 @@ function createRunning(
   { edge, silentMs, source, spawn }: ServeOptions,
 ): Running {
   const failures = new RecentFailures(systemClock);
+  const workerCount = config.workers === "auto"
+    ? navigator.hardwareConcurrency
+    : config.workers;
+  const logging = startLog(config, { clock: systemClock, edge, workerCount });
   const outside: Outside = {
     clock: systemClock,
     random: Math.random,
     dial: createDial(),
-    log: failures.notedBy(lineLog("info", writeStderr, systemClock.nowMs, {
-      hasPriority: isJournal(edge.env(SERVICE_VARIABLES.journalStream.name)),
-    })),
+    log: failures.notedBy(logging.log),
   };
-  const workerCount = config.workers === "auto"
-    ? navigator.hardwareConcurrency
-    : config.workers;
   const control = new Control({ config, outside, workerCount });
   registerBuild(
     { version: project.version, deno: edge.denoVersion },
     [control.metrics],
   );
   const { buffers } = control.state;
-  const startOf = (config: Config): WorkerStart => ({ config, buffers });
+  const startOf = (config: Config): WorkerStart => ({
+    config,
+    buffers,
+    log: logging.take(config),
+  });
   const { promise: hung, resolve } = Promise.withResolvers<number>();
   // Threads load their code side by side, and while sessions are restored.
   const early = Array.from({ length: workerCount }, () => spawn());
@@ -171,6 +174,7 @@ function createRunning(
     log: outside.log,
     spawn: () => early.shift() ?? spawn(),
     start: startOf(config),
+    lines: logging.lines,
     routes: () => control.directory.routes,
     openCount: (index) => budgetOf(config, buffers, index).ownRequests,
     reclaim: (index) => control.workerDied(index),
@@ -187,6 +191,7 @@ function createRunning(
   const service = serviceReports(edge, parts);
   return {
     ...parts,
+    setLogLevel: logging.setLevel,
     workerCount,
     failures,
     live,

@@ -55,6 +55,12 @@ export function summaryLines(config: Config): string[] {
     ...healthRows(config.health),
     ["engine_metrics.path", config.engineMetrics.path ?? "none"],
     ["engine_metrics.interval", durationText(config.engineMetrics.intervalMs)],
+    ["log.level", config.log.level],
+    ["log.format", config.log.format],
+    ["log.access", config.log.access],
+    ["log.sample", config.log.sample],
+    ["tracing.endpoint", config.tracing.endpoint ?? "none"],
+    ["tracing.sample", config.tracing.sample],
     ["endpoints", config.endpoints.length],
   ];
   const width = Math.max(...rows.map(([key]) => key.length));

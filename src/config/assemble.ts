@@ -72,6 +72,16 @@ export function assemble(read: ReadField): Config {
       path: read(FIELDS.engineMetricsPath),
       intervalMs: read(FIELDS.engineMetricsInterval),
     },
+    log: {
+      level: read(FIELDS.logLevel),
+      format: read(FIELDS.logFormat),
+      access: read(FIELDS.logAccess),
+      sample: read(FIELDS.logSample),
+    },
+    tracing: {
+      endpoint: read(FIELDS.tracingEndpoint),
+      sample: read(FIELDS.tracingSample),
+    },
   };
 }
 

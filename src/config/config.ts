@@ -13,8 +13,10 @@ import type { EndpointSpec } from "../core/endpoint.ts";
 import type { HealthSettings } from "../core/health_settings.ts";
 import type { AdminSettings } from "./admin.ts";
 import type { EngineMetricsSettings } from "./engine_metrics.ts";
+import type { LogSettings } from "./log.ts";
 import type { QueueSettings } from "./queue.ts";
 import type { StateSettings } from "./state.ts";
+import type { TracingSettings } from "./tracing.ts";
 
 /** An address to listen on. */
 export interface ListenAddress {
@@ -86,6 +88,8 @@ export interface Config {
   };
   /** How engines are asked for their load. */
   readonly engineMetrics: EngineMetricsSettings;
+  readonly log: LogSettings;
+  readonly tracing: TracingSettings;
 }
 
 /** What the configuration must know of rooms that it does not import. */

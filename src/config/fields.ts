@@ -19,10 +19,12 @@ import { type Field, knownNames, type Spot } from "./field.ts";
 import { HEALTH_FIELDS } from "./health.ts";
 import { readKeys } from "./keys.ts";
 import { parseListenAddress } from "./listen_address.ts";
+import { LOG_FIELDS } from "./log.ts";
 import { parseInteger, parseNumber } from "./number.ts";
 import { parseDurationMs, parseSizeBytes } from "./quantity.ts";
 import { QUEUE_FIELDS } from "./queue.ts";
 import { STATE_FIELDS } from "./state.ts";
+import { TRACING_FIELDS } from "./tracing.ts";
 
 /** Threads beyond the cores of the largest hosts only cost memory. */
 const WORKERS_BOUNDS = { min: 1, max: 64 };
@@ -216,6 +218,8 @@ export const FIELDS = {
   ...HEALTH_FIELDS,
   ...ENGINE_METRICS_FIELDS,
   ...STATE_FIELDS,
+  ...LOG_FIELDS,
+  ...TRACING_FIELDS,
 } satisfies Readonly<Record<string, Field<unknown>>>;
 
 function readWorkers(value: unknown): number | "auto" {

@@ -227,6 +227,8 @@ test("parseConfig() defaults what is not given", () => {
       queueMs: 60_000,
     },
     engineMetrics: { path: "/metrics", intervalMs: 2_000 },
+    log: { level: "info", format: "text", access: "all", sample: 1 },
+    tracing: { endpoint: undefined, sample: 1 },
   };
   for (const document of [undefined, null, {}, { session: null }]) {
     assertEquals(accepted(document), expected);

@@ -161,12 +161,13 @@ export class Attempts {
     const { handshake, request, sniffed, target } = call;
     const { head } = request;
     call.attemptCount += 1;
-    const headers = upstreamHeaders(head.headers, {
+    const forwarded = upstreamHeaders(head.headers, {
       host: target.host,
       requestId: call.id,
       clientAddress: request.clientAddress,
       scheme: request.scheme,
     });
+    const headers = call.trace?.requestHeaders(forwarded) ?? forwarded;
     const exchange = this.#parts.upstream.start({
       address: target.address,
       method: head.method,
@@ -190,6 +191,7 @@ export class Attempts {
   ): void {
     const { health, outside, placement, traffic } = this.#parts;
     const { placed, pool } = call;
+    call.trace?.failed(failure.code);
     if (failure.row.fault !== "upstream") return;
     traffic.endpointFailed(placed);
     placement.failed(placed);

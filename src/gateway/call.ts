@@ -18,6 +18,7 @@ import type { AffinityOutcome, Placed } from "../core/placement.ts";
 import type { Pool } from "../core/pool.ts";
 import type { Header } from "../core/request.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
+import type { CallTrace } from "./call_trace.ts";
 import type { ClientRequest } from "./client_request.ts";
 import { type Hints, NO_HINTS } from "./hints.ts";
 import type { Phase } from "./phase.ts";
@@ -101,6 +102,12 @@ export interface Call<In extends Phase = Phase> {
   attemptCount: number;
   /** Slots of endpoints that failed this call. */
   tried: number[] | undefined;
+  /** When its answer began; negative until then. */
+  firstByteAtMs: number;
+  /** Of a streamed answer, handed on so far. */
+  bytesOut: number;
+  /** `undefined` when its trace context passes as it came. */
+  trace: CallTrace | undefined;
   isGone: boolean;
   /** What happens when its client leaves. */
   leave: (() => void) | undefined;
@@ -133,6 +140,9 @@ export function newCall(
     queueMs: 0,
     attemptCount: 0,
     tried: undefined,
+    firstByteAtMs: -1,
+    bytesOut: 0,
+    trace: undefined,
     isGone: false,
     leave: undefined,
     rosterPlace: -1,

@@ -14,8 +14,10 @@ import type { KeyPlan } from "../core/key_plan.ts";
 import type { Socket } from "../core/outside.ts";
 import { headerValue } from "../core/request.ts";
 import { checkHead } from "./accept.ts";
+import type { AccessLog } from "./access_log.ts";
 import { type AttemptParts, Attempts, failureOf } from "./attempts.ts";
 import { type Call, signed } from "./call.ts";
+import type { Tracer } from "./call_trace.ts";
 import type { CapacityEvidence } from "./capacity_evidence.ts";
 import type { Answer, ClientRequest } from "./client_request.ts";
 import { errorAnswer, errorEvent } from "./error_answer.ts";
@@ -42,6 +44,9 @@ export interface GatewayParts extends AttemptParts {
   readonly limits: SniffLimits;
   readonly budget: Budget;
   readonly evidence: CapacityEvidence;
+  readonly access: AccessLog;
+  /** `undefined` while nothing is traced. */
+  readonly tracer: Tracer | undefined;
   /** Between two signs of life to a stream that waits; off if `undefined`. */
   readonly keepaliveMs: number | undefined;
 }
@@ -61,7 +66,7 @@ export class Gateway {
     this.#ids = new RequestIds(parts.outside.random);
     const { clock, random } = parts.outside;
     const { times, tunnels } = parts.traffic;
-    this.#transitions = new Transitions({ outside: parts.outside, times });
+    this.#transitions = new Transitions({ ...parts, times });
     this.#attempts = new Attempts(parts, this.#transitions);
     this.#tunnels = new Tunnels({ clock, random, traffic: tunnels });
     this.#progress = new ProgressWatch(clock, parts.limits.progressMs);
@@ -261,15 +266,13 @@ export class Gateway {
 
   /** Settle: gives back what the call holds and records how it ended. */
   #settle(open: Call<OpenPhase>, end: RelayEnd): void {
-    const { traffic } = this.#parts;
+    const { access, traffic } = this.#parts;
     const call = this.#transitions.advance(open, "settle");
     this.#giveBack(call, end);
     if (end.kind === "complete") traffic.answered(call.response?.status ?? 0);
     else if (end.kind === "client_gone") traffic.failed("client_gone");
-    else {
-      traffic.failed(end.error.code);
-      this.#logFailure(call, end.error);
-    }
+    else traffic.failed(end.error.code);
+    access.settled(call, end);
     this.#transitions.end(call);
   }
 
@@ -283,17 +286,5 @@ export class Gateway {
     }
     call.sniffed?.release();
     if (call.holdsRequest) budget.giveRequest();
-  }
-
-  #logFailure(call: Call, error: GatewayError): void {
-    const isOurs = error.code === "internal_error";
-    const cause = error.cause instanceof Error ? error.cause : undefined;
-    this.#parts.outside.log(isOurs ? "error" : "info", "request.failed", {
-      request_id: call.id,
-      code: error.code,
-      endpoint: call.target?.id,
-      attempts: call.attemptCount,
-      cause: isOurs ? cause?.stack : cause?.message,
-    });
   }
 }

@@ -65,10 +65,15 @@ function shown(call: Call, { nowMs, plan }: LiveView): LiveCall {
     phase: call.phase,
     ageMs: Math.max(0, Math.round(nowMs - call.acceptedAtMs)),
     method: head.method,
-    path: plan.pathTemplate(head) ?? pathOf(head),
+    path: shownPath(head, plan),
     endpoint: call.target?.id,
     session: hash && shortHash(hash),
   };
+}
+
+/** The path without its query; its template where a key may stand in it. */
+export function shownPath(head: RequestHead, plan: KeyPlan): string {
+  return plan.pathTemplate(head) ?? pathOf(head);
 }
 
 function pathOf({ target }: RequestHead): string {

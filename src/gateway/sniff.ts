@@ -48,6 +48,8 @@ export interface Sniffed {
   readonly windowFull: boolean;
   /** Whether the scanner could not read the body. */
   readonly gaveUp: boolean;
+  /** Bytes of the body read so far, as they came. */
+  byteCount(): number;
   /** Lets go of the body and its share of the sniff memory. Idempotent. */
   release(): void;
 }
@@ -149,6 +151,7 @@ export class Sniffer {
     const held: Uint8Array[] = [];
     if (sniff === undefined) {
       return sniffed(hold, found, undefined, {
+        source: rest,
         body: { held, rest },
         contentLength: length,
       });
@@ -162,6 +165,7 @@ export class Sniffer {
         if (chunk === undefined) {
           sniff.end();
           return sniffed(hold, found, sniff, {
+            source: rest,
             body: { held, rest: EMPTY_BODY },
             contentLength: hold.byteCount,
           });
@@ -178,6 +182,7 @@ export class Sniffer {
       if (scan instanceof EncodedScan) scan.close();
     }
     return sniffed(hold, found, sniff, {
+      source: rest,
       body: { held, rest },
       contentLength: length,
       windowFull: hold.byteCount >= limits.windowBytes && !sniff.isDecided,
@@ -236,10 +241,13 @@ function sniffed(
   sniff: BodySniff | undefined,
   rest: {
     body?: UpstreamBody;
+    source?: WatchedBody;
     contentLength?: number | undefined;
     windowFull?: boolean;
   } = {},
 ): Sniffed {
+  const { body, source } = rest;
+  const wholeLength = body instanceof Uint8Array ? body.length : 0;
   return {
     found: sniff?.found ?? found,
     model: sniff?.model,
@@ -247,6 +255,7 @@ function sniffed(
     contentLength: rest.contentLength,
     windowFull: rest.windowFull ?? false,
     gaveUp: sniff?.gaveUp ?? false,
+    byteCount: () => source?.byteCount ?? wholeLength,
     release() {
       this.body = undefined;
       hold.release();

@@ -32,13 +32,16 @@ export class StreamMeter {
   /** A piece has come, and is handed on. */
   count(byteCount: number): void {
     const { clock, traffic } = this.#parts;
-    const { acceptedAtMs, placed } = this.#call;
+    const call = this.#call;
+    const { acceptedAtMs, placed } = call;
     const nowMs = clock.nowMs();
     if (this.#lastMs < 0) {
+      call.firstByteAtMs = nowMs;
       traffic.firstByte(placed, acceptedAtMs, nowMs);
       this.#parts.onFirst(nowMs);
     } else traffic.times.chunkGap(nowMs - this.#lastMs);
     this.#lastMs = nowMs;
+    call.bytesOut += byteCount;
     traffic.relayed(placed, byteCount);
   }
 }

@@ -17,6 +17,7 @@ import type { Pool } from "../core/pool.ts";
 import { Roster } from "../core/roster.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
 import { type Call, type Gain, newCall } from "./call.ts";
+import type { Tracer } from "./call_trace.ts";
 import type { ClientRequest } from "./client_request.ts";
 import { type Phase, PHASES, type Successor, SUCCESSORS } from "./phase.ts";
 import type { PhaseTimes } from "./phase_times.ts";
@@ -40,6 +41,8 @@ type Writable = { -readonly [Name in keyof Call]: Call[Name] };
 export interface TransitionParts {
   readonly outside: Pick<Outside, "clock" | "log">;
   readonly times: PhaseTimes;
+  /** `undefined` while nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** The transitions of one gateway. */
@@ -54,7 +57,9 @@ export class Transitions {
 
   /** A request has come. */
   begin(request: ClientRequest, id: string): Call<"accept"> {
-    const call = newCall(request, id, this.#parts.outside.clock.nowMs());
+    const { outside, tracer } = this.#parts;
+    const call = newCall(request, id, outside.clock.nowMs());
+    call.trace = tracer?.begin(request.head.headers);
     this.underWay.add(call);
     return call;
   }
@@ -99,8 +104,10 @@ export class Transitions {
         break;
       case "relay":
         call.response = first as UpstreamResponse;
+        call.firstByteAtMs = nowMs;
         break;
     }
+    call.trace?.entered(next, nowMs, call.target?.id);
     return call;
   }
 

@@ -24,6 +24,8 @@ export class WatchedBody implements BodySource {
   readonly #body: RequestBody;
   readonly #progress: ProgressWatch;
   #bytesLeft: number;
+  /** Bytes read so far. */
+  byteCount = 0;
 
   constructor(body: RequestBody, progress: ProgressWatch, bytesMax: number) {
     this.length = body.length;
@@ -35,6 +37,7 @@ export class WatchedBody implements BodySource {
   async read(spare?: Uint8Array): Promise<Uint8Array | undefined> {
     const chunk = await this.#progress.within(this.#body.read(spare));
     if (chunk === undefined) return undefined;
+    this.byteCount += chunk.length;
     this.#bytesLeft -= chunk.length;
     if (this.#bytesLeft < 0) {
       this.#body.cancel();

@@ -29,8 +29,10 @@ export interface SeatOwner {
   readonly spawn: () => Worker;
   /** The thread has died; the seat is empty. */
   readonly died: (index: number, reason: string) => void;
+  /** Takes lines of the log that the thread has made. */
+  readonly lines?: (index: number, lines: string) => void;
   /** The thread tells of its requests under way. */
-  readonly live: (index: number, calls: readonly LiveCall[]) => void;
+  readonly live?: (index: number, calls: readonly LiveCall[]) => void;
 }
 
 /** Holds one worker at a time. */
@@ -126,7 +128,10 @@ export class Seat<Start, Routes> {
         this.#owner.log(report.level, report.event, report.fields);
         break;
       case "live":
-        this.#owner.live(this.index, report.calls);
+        this.#owner.live?.(this.index, report.calls);
+        break;
+      case "lines":
+        this.#owner.lines?.(this.index, report.lines);
         break;
       case "alive":
         break;

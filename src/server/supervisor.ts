@@ -27,9 +27,8 @@
  *
  * @module
  */
-import type { Clock, Log } from "../core/outside.ts";
-import type { LiveCall } from "../gateway/live_calls.ts";
-import { Seat, type SeatState } from "./seat.ts";
+import type { Clock } from "../core/outside.ts";
+import { Seat, type SeatOwner, type SeatState } from "./seat.ts";
 import { HEARTBEAT_MS } from "./worker_messages.ts";
 
 /**
@@ -40,12 +39,10 @@ import { HEARTBEAT_MS } from "./worker_messages.ts";
 export const WORKER_SILENT_MS = 15_000;
 
 /** What a supervisor is made of. */
-export interface SupervisorParts<Start, Routes> {
+export interface SupervisorParts<Start, Routes>
+  extends Omit<SeatOwner, "died"> {
   readonly count: number;
   readonly clock: Clock;
-  readonly log: Log;
-  /** Starts a thread; its module waits for a `start` command. */
-  readonly spawn: () => Worker;
   /** What workers are started with, until `reload` says otherwise. */
   readonly start: Start;
   readonly routes: () => Routes;
@@ -53,8 +50,6 @@ export interface SupervisorParts<Start, Routes> {
   readonly openCount: (index: number) => number;
   /** Takes back what a dead worker's requests held. */
   readonly reclaim: (index: number) => void;
-  /** Takes what a watched worker tells of its requests under way. */
-  readonly live?: (index: number, calls: readonly LiveCall[]) => void;
   /** A worker hangs, against which only the process's end helps. */
   readonly hung: (index: number) => void;
   /** `WORKER_SILENT_MS`, but for tests. */
@@ -113,13 +108,12 @@ export class Supervisor<Start, Routes> {
   restartCount = 0;
 
   constructor(parts: SupervisorParts<Start, Routes>) {
-    const { count, log, silentMs, spawn, start } = parts;
+    const { count, silentMs, start } = parts;
     this.#parts = parts;
     this.#start = start;
-    const live = parts.live ?? (() => {});
     const died = (index: number, reason: string) => this.#died(index, reason);
     this.#posts = Array.from({ length: count }, (_, index) => ({
-      seat: new Seat(index, { log, spawn, died, live }),
+      seat: new Seat(index, { ...parts, died }),
       startedAtMs: 0,
       restartMs: RESTART_MS,
       cancelRestart: () => {},

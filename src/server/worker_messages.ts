@@ -16,6 +16,7 @@
  * | `failed` | it cannot listen | gives up, or tries again later |
  * | `alive` | every `HEARTBEAT_MS` | knows that its event loop turns |
  * | `log` | something happened | writes the line |
+ * | `lines` | lines have gathered | writes them, and counts that it did |
  * | `live` | it is watched | shows the requests under way |
  * | `stopped` | after `stop`, its last answer has been sent | ends the thread |
  *
@@ -73,6 +74,8 @@ export type WorkerReport =
     readonly event: string;
     readonly fields: LogFields;
   }
+  /** Whole lines, as they are to be written. */
+  | { readonly kind: "lines"; readonly lines: string }
   | {
     readonly kind: "live";
     /** The oldest under way; few enough to be posted each second. */

@@ -19,9 +19,14 @@ test("isJournal() is false for streams that are elsewhere", () => {
 test("lineLog() has the priorities of syslog where they are wanted", () => {
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line.slice(0, 7));
-  const log = lineLog("debug", write, () => 0, { hasPriority: true });
-  for (const level of ["debug", "info", "warn", "error"] as const) {
-    log(level, "a");
+  for (const format of ["text", "json"] as const) {
+    const style = { format, hasPriority: true };
+    const log = lineLog({ takes: () => true, write, nowMs: () => 0, style });
+    for (const level of ["debug", "info", "warn", "error"] as const) {
+      log(level, "a");
+    }
   }
-  assertEquals(lines, ["<7>1970", "<6>1970", "<4>1970", "<3>1970"]);
+  const text = ["<7>1970", "<6>1970", "<4>1970", "<3>1970"];
+  const json = ['<7>{"ti', '<6>{"ti', '<4>{"ti', '<3>{"ti'];
+  assertEquals(lines, [...text, ...json]);
 });

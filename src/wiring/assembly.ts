@@ -22,7 +22,9 @@ import { PassiveHealth } from "../core/passive_health.ts";
 import { Placement } from "../core/placement.ts";
 import type { QueueBoard } from "../core/queue_board.ts";
 import { WaitQueue } from "../core/wait_queue.ts";
+import { AccessLog, type AccessSink } from "../gateway/access_log.ts";
 import { Admission } from "../gateway/admission.ts";
+import { type SpanSink, Tracer } from "../gateway/call_trace.ts";
 import { CapacityEvidence } from "../gateway/capacity_evidence.ts";
 import type { Answer, ClientRequest } from "../gateway/client_request.ts";
 import { Gateway } from "../gateway/gateway.ts";
@@ -56,6 +58,10 @@ export interface AssemblyParts {
   readonly routes: RoutesData;
   readonly outside: Outside;
   readonly inflate: Inflate;
+  /** Takes a record of each request; nobody does if `undefined`. */
+  readonly access?: AccessSink | undefined;
+  /** Takes spans; nothing is traced if `undefined`. */
+  readonly spans?: SpanSink | undefined;
 }
 
 /** A gateway of one configuration, with the client that it sends through. */
@@ -217,7 +223,7 @@ export class Assembly {
   }
 
   #newGateway(upstream: UpstreamClient): Gateway {
-    const { buffers, index, inflate, outside } = this.#parts;
+    const { access, buffers, index, inflate, outside, spans } = this.#parts;
     const { capacity, counters, endpoints, endpointTraffic } = this.#state;
     const config = this.#config;
     const plan = keyPlanOf(config);
@@ -236,6 +242,18 @@ export class Assembly {
       },
       budget: budgetOf(config, buffers, index),
       evidence: new CapacityEvidence(capacity),
+      access: new AccessLog({
+        log: outside.log,
+        random: outside.random,
+        plan,
+        sink: access,
+        ...config.log,
+      }),
+      tracer: spans && new Tracer({
+        random: outside.random,
+        sample: config.tracing.sample,
+        sink: spans,
+      }),
       keepaliveMs: config.queue.keepaliveMs,
       health: new PassiveHealth(endpoints),
       retries: this.#settings.retries,

@@ -7,11 +7,14 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
+import { collectorOf } from "../config/tracing.ts";
 import type { Log } from "../core/outside.ts";
+import type { AccessSink } from "../gateway/access_log.ts";
 import { Listener } from "../server/listener.ts";
 import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
 import { inflate } from "../system/inflate.ts";
+import { SpanExporter } from "../system/tracing.ts";
 import { assembleGateway, type Assembly } from "./assembly.ts";
 import { Control } from "./control.ts";
 
@@ -36,8 +39,16 @@ export interface InProcess extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Starts a gateway; `config.workers` does not matter. */
-export function startInProcess(config: Config, log: Log): InProcess {
+/**
+ * Starts a gateway; `config.workers` does not matter.
+ *
+ * @param access Takes a record of each request, as far as `log` wants them.
+ */
+export function startInProcess(
+  config: Config,
+  log: Log,
+  access?: AccessSink,
+): InProcess {
   const outside = {
     clock: systemClock,
     random: Math.random,
@@ -50,6 +61,8 @@ export function startInProcess(config: Config, log: Log): InProcess {
     workerCount: 1,
   });
   control.start();
+  const collector = collectorOf(config.tracing);
+  const exporter = collector && new SpanExporter({ outside, collector });
   const assembly = assembleGateway({
     config,
     buffers: control.state.buffers,
@@ -57,6 +70,8 @@ export function startInProcess(config: Config, log: Log): InProcess {
     routes: control.directory.routes,
     outside,
     inflate,
+    access,
+    spans: exporter && ((span) => exporter.add(span)),
   });
   control.onRoutes((routes) => assembly.reroute(routes));
   const listener = new Listener({
@@ -70,6 +85,7 @@ export function startInProcess(config: Config, log: Log): InProcess {
     assembly.stopTunnels();
     await listener.stop(STOP_MS);
     assembly.close();
+    await exporter?.close();
   }
   return {
     url: `http://${listener.hostname}:${listener.port}`,

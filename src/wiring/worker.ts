@@ -7,8 +7,8 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
+import { collectorOf } from "../config/tracing.ts";
 import { LoopLags } from "../core/loop_lag.ts";
-import type { LogFields, LogLevel } from "../core/outside.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 import { Listener } from "../server/listener.ts";
 import {
@@ -21,14 +21,18 @@ import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
 import { inflate } from "../system/inflate.ts";
 import { watchLoop } from "../system/loop_watch.ts";
+import { SpanExporter } from "../system/tracing.ts";
 import { assembleGateway, type Assembly } from "./assembly.ts";
 import { LIVE } from "./live_book.ts";
 import type { SharedBuffers } from "./shared_state.ts";
+import { type LogStart, ThreadLog } from "./thread_log.ts";
 
 /** What a worker is started with. */
 export interface WorkerStart {
   readonly config: Config;
   readonly buffers: SharedBuffers;
+  /** Without it, requests get no lines and debug events are not taken. */
+  readonly log?: LogStart;
 }
 
 /** The main thread keeps the deadline, by ending this thread. */
@@ -42,7 +46,13 @@ const scope = globalThis as unknown as {
   postMessage(report: WorkerReport): void;
 };
 
+const threadLog = new ThreadLog(systemClock, (report) => {
+  scope.postMessage(report);
+});
+const { log } = threadLog;
+
 let assembly: Assembly | undefined;
+let exporter: SpanExporter | undefined;
 let listener: Listener | undefined;
 let watchedUntilMs = 0;
 let cancelTelling: (() => void) | undefined;
@@ -78,24 +88,26 @@ globalThis.addEventListener("unhandledrejection", (event) => {
   log("error", "worker.unhandled_rejection", { reason: String(event.reason) });
 });
 
-function log(level: LogLevel, event: string, fields: LogFields = {}): void {
-  scope.postMessage({ kind: "log", level, event, fields });
-}
-
 function start(command: Command & { kind: "start" }): void {
   const { config, buffers } = command.start;
+  const outside = {
+    clock: systemClock,
+    random: Math.random,
+    dial: createDial(),
+    log,
+  };
+  if (command.start.log) threadLog.attach(command.start.log, command.index);
+  const collector = collectorOf(config.tracing);
+  exporter = collector && new SpanExporter({ outside, collector });
   assembly = assembleGateway({
     config,
     buffers,
     index: command.index,
     routes: command.routes,
-    outside: {
-      clock: systemClock,
-      random: Math.random,
-      dial: createDial(),
-      log,
-    },
+    outside,
     inflate,
+    access: (record) => threadLog.access(record),
+    spans: exporter && ((span) => exporter?.add(span)),
   });
   const started = assembly;
   const { admission, bell } = started;
@@ -136,5 +148,7 @@ function tellLive(): void {
 async function stop(): Promise<void> {
   assembly?.stopTunnels();
   const brokenCount = await listener?.stop(NO_DEADLINE_MS) ?? 0;
+  threadLog.close();
+  await exporter?.close();
   scope.postMessage({ kind: "stopped", brokenCount });
 }

@@ -21,6 +21,7 @@ import { LOAD_NAMES } from "../../src/cli/load_names.ts";
 import type { Config } from "../../src/config/config.ts";
 import { complaintsText, parseConfig } from "../../src/config/parse.ts";
 import type { Log, LogFields } from "../../src/core/outside.ts";
+import type { AccessRecord } from "../../src/gateway/access_log.ts";
 import { assertLegalTrails } from "./phase_trail.ts";
 
 /** How a gateway is set up besides its addresses. */
@@ -48,6 +49,8 @@ export interface GatewayWorld {
   readonly gateway: InProcess;
   /** Log events so far, without those of phases. */
   readonly events: readonly { event: string; fields: LogFields }[];
+  /** What the access log has taken so far. */
+  readonly records: readonly AccessRecord[];
   /** The log's events of phases so far. */
   readonly phases: readonly LogFields[];
   /** The value of one series of the metrics page, 0 if it is not there. */
@@ -103,6 +106,7 @@ export async function withGateway(
 ): Promise<void> {
   const events: { event: string; fields: LogFields }[] = [];
   const phases: LogFields[] = [];
+  const records: AccessRecord[] = [];
   const log: Log = (_level, event, fields = {}) => {
     if (event === "request.phase") phases.push(fields);
     else events.push({ event, fields });
@@ -110,6 +114,7 @@ export async function withGateway(
   const gateway = startInProcess(
     configOf(options, servers),
     Object.assign(log, { takesDebug: true }),
+    (record) => void records.push(record),
   );
   try {
     await gateway.ready(options.readyCount ?? servers.length);
@@ -118,6 +123,7 @@ export async function withGateway(
       port: Number(new URL(gateway.url).port),
       gateway,
       events,
+      records,
       phases,
       metric: (series) => metricOf(gateway, series),
       idle: () => untilIdle(gateway),

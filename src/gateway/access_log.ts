@@ -1,0 +1,218 @@
+/**
+ * Tells how requests ended: a record of each for the access log, an event for
+ * each that failed, and the span of each that is traced.
+ *
+ * A flood of failures must not become a flood of lines, which would cost more
+ * than answering them: so many are told a second, and how many were not.
+ *
+ * Invariant: a record has the fields listed here and nothing else. Nothing of
+ * a body but the model, of a query or of a header but the ids of request and
+ * trace is in it; where a session key may stand in the path, its template is
+ * shown; the session is named by the first digits of its hash.
+ *
+ * @module
+ */
+import type { GatewayError } from "../core/error.ts";
+import { shortHash } from "../core/hash.ts";
+import type { KeyPlan } from "../core/key_plan.ts";
+import type { Log } from "../core/outside.ts";
+import type { Call } from "./call.ts";
+import { shownPath } from "./live_calls.ts";
+import type { RelayEnd } from "./relay.ts";
+import { traceContextOf } from "./trace_context.ts";
+
+/** How one request ended. Times are in whole milliseconds. */
+export interface AccessRecord {
+  /** When it had ended, in milliseconds since the Unix epoch. */
+  readonly atMs: number;
+  readonly isFailure: boolean;
+  readonly requestId: string;
+  readonly method: string;
+  /** Without its query. */
+  readonly path: string;
+  /** What the client was told; `undefined` when it left before. */
+  readonly status: number | undefined;
+  /** The gateway's error code, `client_gone` included. */
+  readonly error: string | undefined;
+  /** Where it was last attempted. */
+  readonly endpoint: string | undefined;
+  readonly affinity: string;
+  readonly keySource: string | undefined;
+  /** First 8 hex digits of the session key's hash. */
+  readonly session: string | undefined;
+  readonly attempts: number;
+  readonly queueMs: number;
+  readonly firstByteMs: number | undefined;
+  readonly totalMs: number;
+  /** Of the request's body, as far as it was read. */
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly model: string | undefined;
+  readonly traceId: string | undefined;
+}
+
+/** Takes records. */
+export type AccessSink = (record: AccessRecord) => void;
+
+/** What an access log is made of. */
+export interface AccessLogParts {
+  /** Takes `request.failed`, with causes. */
+  readonly log: Log;
+  readonly random: () => number;
+  readonly plan: KeyPlan;
+  /** `undefined` when nobody takes records. */
+  readonly sink: AccessSink | undefined;
+  readonly access: "all" | "failures" | "none";
+  /** Share of the requests that did not fail which are told of. */
+  readonly sample: number;
+}
+
+/**
+ * 100 a second and thread: more than anybody reads, and little beside what
+ * answering takes.
+ */
+const FAILURES_PER_SECOND = 100;
+
+const SECOND_MS = 1_000;
+
+/** Names of models are cut here; the longest known have some 100. */
+const MODEL_CHARS_MAX = 128;
+
+/** Methods are cut here; registered ones have up to 17 (RFC 9110, 16.1). */
+const METHOD_CHARS_MAX = 24;
+
+/** Tells of the requests of one gateway. */
+export class AccessLog {
+  readonly #parts: AccessLogParts;
+  #second = 0;
+  #toldCount = 0;
+  #suppressedCount = 0;
+
+  constructor(parts: AccessLogParts) {
+    this.#parts = parts;
+  }
+
+  /** A request has settled. */
+  settled(call: Call<"settle">, end: RelayEnd): void {
+    if (this.#suppressedCount > 0) this.#tellSuppressed(call.sinceMs);
+    const error = end.kind === "broken" ? end.error : undefined;
+    const isFailure = error === undefined
+      ? end.kind === "complete" && (call.response?.status ?? 0) >= 500
+      : error.code !== "client_gone";
+    const isTold = !isFailure && error === undefined ||
+      this.#mayTell(call.sinceMs);
+    if (error !== undefined && isTold) this.#logFailure(call, error);
+    const isWanted = isTold && this.#wants(isFailure);
+    const isTraced = call.trace?.isSampled === true;
+    if (!isWanted && !isTraced) return;
+    const record = this.#record(call, end, isFailure);
+    if (isWanted) this.#parts.sink?.(record);
+    if (isTraced) {
+      call.trace?.end({
+        startMs: call.acceptedAtMs,
+        endMs: call.sinceMs,
+        error: isFailure ? record.error ?? String(record.status) : undefined,
+        attributes: attributesOf(record),
+      });
+    }
+  }
+
+  #wants(isFailure: boolean): boolean {
+    const { access, random, sample, sink } = this.#parts;
+    if (sink === undefined || access === "none") return false;
+    if (isFailure) return true;
+    return access === "all" && (sample >= 1 || random() < sample);
+  }
+
+  /** Whether one more failure may be told of in this second. */
+  #mayTell(nowMs: number): boolean {
+    const second = Math.floor(nowMs / SECOND_MS);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#toldCount = 0;
+    }
+    if (this.#toldCount >= FAILURES_PER_SECOND) {
+      this.#suppressedCount += 1;
+      return false;
+    }
+    this.#toldCount += 1;
+    return true;
+  }
+
+  /** Tells how many were not, once their second is over. */
+  #tellSuppressed(nowMs: number): void {
+    if (Math.floor(nowMs / SECOND_MS) === this.#second) return;
+    const count = this.#suppressedCount;
+    this.#suppressedCount = 0;
+    this.#parts.log("warn", "request.suppressed", { count });
+  }
+
+  #record(
+    call: Call<"settle">,
+    end: RelayEnd,
+    isFailure: boolean,
+  ): AccessRecord {
+    const { plan } = this.#parts;
+    const { firstByteAtMs, response, sniffed } = call;
+    const { head } = call.request;
+    const found = sniffed?.found;
+    const body = response?.body;
+    const error = end.kind === "broken" ? end.error : undefined;
+    return {
+      atMs: call.sinceMs,
+      isFailure,
+      requestId: call.id,
+      method: head.method.slice(0, METHOD_CHARS_MAX),
+      path: shownPath(head, plan),
+      status: response?.status ?? error?.row.status,
+      error: end.kind === "client_gone" ? end.kind : error?.code,
+      endpoint: call.target?.id,
+      affinity: call.outcome,
+      keySource: found && plan.sourceNames[found.sourceIndex],
+      session: found && shortHash(found.hash),
+      attempts: call.attemptCount,
+      queueMs: Math.round(call.queueMs),
+      firstByteMs: firstByteAtMs < 0
+        ? undefined
+        : Math.round(firstByteAtMs - call.acceptedAtMs),
+      totalMs: Math.round(call.sinceMs - call.acceptedAtMs),
+      bytesIn: sniffed?.byteCount() ?? 0,
+      bytesOut: body instanceof Uint8Array ? body.length : call.bytesOut,
+      model: sniffed?.model?.slice(0, MODEL_CHARS_MAX),
+      traceId: call.trace?.traceId ?? traceContextOf(head.headers)?.traceId,
+    };
+  }
+
+  #logFailure(call: Call, error: GatewayError): void {
+    const isOurs = error.code === "internal_error";
+    const cause = error.cause instanceof Error ? error.cause : undefined;
+    this.#parts.log(isOurs ? "error" : "info", "request.failed", {
+      request_id: call.id,
+      code: error.code,
+      endpoint: call.target?.id,
+      attempts: call.attemptCount,
+      cause: isOurs ? cause?.stack : cause?.message,
+    });
+  }
+}
+
+/** Names of OpenTelemetry's conventions where there are some. */
+function attributesOf(record: AccessRecord) {
+  return {
+    "http.request.method": record.method,
+    "url.path": record.path,
+    "http.response.status_code": record.status,
+    "http.request.body.size": record.bytesIn,
+    "http.response.body.size": record.bytesOut,
+    "error.type": record.isFailure ? record.error : undefined,
+    "gen_ai.request.model": record.model,
+    "tryst.request_id": record.requestId,
+    "tryst.endpoint": record.endpoint,
+    "tryst.affinity": record.affinity,
+    "tryst.key_source": record.keySource,
+    "tryst.session": record.session,
+    "tryst.attempts": record.attempts,
+    "tryst.queue_ms": record.queueMs,
+    "tryst.first_byte_ms": record.firstByteMs,
+  };
+}

@@ -1,0 +1,162 @@
+/**
+ * How a line of the log is written: text for people, JSON for programs.
+ *
+ * Text has what is looked for first in columns (status, time, method), the
+ * rest as `name=value`, and nothing of what is not there. JSON has one object
+ * a line, with every name in snake case.
+ *
+ * Invariant: a line is a line. Values are quoted where they hold anything but
+ * plain characters, so that nothing a client sends can forge a second event.
+ *
+ * @module
+ */
+import type { LogFormat } from "../config/log.ts";
+import type { LogFields, LogLevel } from "../core/outside.ts";
+import type { AccessRecord } from "../gateway/access_log.ts";
+
+/** How lines are written. */
+export interface LineStyle {
+  readonly format: LogFormat;
+  /** Whether a journal reads a priority such as `<6>` in front of a line. */
+  readonly hasPriority: boolean;
+}
+
+/** One event of the log. */
+export interface LogEvent {
+  /** Milliseconds since the Unix epoch. */
+  readonly atMs: number;
+  readonly level: LogLevel;
+  readonly event: string;
+  readonly fields: LogFields;
+}
+
+/** Priorities of syslog(3), which the journal filters by. */
+const PRIORITY: Readonly<Record<LogLevel, string>> = {
+  debug: "<7>",
+  info: "<6>",
+  warn: "<4>",
+  error: "<3>",
+};
+
+const NO_PRIORITY: Readonly<Record<LogLevel, string>> = {
+  debug: "",
+  info: "",
+  warn: "",
+  error: "",
+};
+
+/** What a request's line is called. */
+const ACCESS_EVENT = "request.settled";
+
+/** Values of these characters alone need no quotes. */
+const PLAIN = /^[A-Za-z0-9_.:/@+-]+$/;
+
+/** Width of a level, a status or an error code, a time, and a method. */
+const WIDTH = { level: 5, status: 3, ms: 7, method: 4 };
+
+/** The line of an event, its end included. */
+export function eventLine(
+  { atMs, event, fields, level }: LogEvent,
+  style: LineStyle,
+): string {
+  const start = prefixOf(level, style);
+  if (style.format === "json") {
+    // What every line has comes first and cannot be replaced.
+    const line = { ...LINE_HEAD, ...fields, time: isoTime(atMs), level, event };
+    return `${start}${JSON.stringify(line)}\n`;
+  }
+  return start + textHead(atMs, level, event) + textFields(fields) + "\n";
+}
+
+/** The line of a request that has ended, its end included. */
+export function accessLine(record: AccessRecord, style: LineStyle): string {
+  const level = accessLevel(record);
+  const start = prefixOf(level, style);
+  return style.format === "json"
+    ? start + accessJson(record, level)
+    : start + accessText(record, level);
+}
+
+/** Failures can be filtered by their level. */
+export function accessLevel({ isFailure }: AccessRecord): LogLevel {
+  return isFailure ? "warn" : "info";
+}
+
+/** Keeps the order of the members that every line has. */
+const LINE_HEAD = { time: "", level: "", event: "" };
+
+function accessJson(record: AccessRecord, level: LogLevel): string {
+  const line = {
+    time: isoTime(record.atMs),
+    level,
+    event: ACCESS_EVENT,
+    "request_id": record.requestId,
+    method: record.method,
+    path: record.path,
+    status: record.status,
+    error: record.error,
+    endpoint: record.endpoint,
+    affinity: record.affinity,
+    "key_source": record.keySource,
+    session: record.session,
+    attempts: record.attempts,
+    "queue_ms": record.queueMs,
+    "first_byte_ms": record.firstByteMs,
+    "total_ms": record.totalMs,
+    "bytes_in": record.bytesIn,
+    "bytes_out": record.bytesOut,
+    model: record.model,
+    "trace_id": record.traceId,
+  };
+  return `${JSON.stringify(line)}\n`;
+}
+
+function accessText(record: AccessRecord, level: LogLevel): string {
+  const status = String(record.status ?? "-").padEnd(WIDTH.status);
+  const ms = String(record.totalMs).padStart(WIDTH.ms);
+  const method = quoted(record.method).padEnd(WIDTH.method);
+  const head = textHead(record.atMs, level, ACCESS_EVENT);
+  return `${head} ${status} ${ms}ms ${method} ${quoted(record.path)}` +
+    textFields({
+      error: record.error,
+      endpoint: record.endpoint,
+      affinity: record.affinity,
+      key: record.keySource,
+      session: record.session,
+      // What is usual says nothing.
+      attempts: record.attempts > 1 ? record.attempts : undefined,
+      queue: record.queueMs > 0 ? `${record.queueMs}ms` : undefined,
+      first: record.firstByteMs === undefined
+        ? undefined
+        : `${record.firstByteMs}ms`,
+      in: record.bytesIn,
+      out: record.bytesOut,
+      model: record.model,
+      id: record.requestId,
+      trace: record.traceId,
+    }) + "\n";
+}
+
+function prefixOf(level: LogLevel, { hasPriority }: LineStyle): string {
+  return (hasPriority ? PRIORITY : NO_PRIORITY)[level];
+}
+
+function textHead(atMs: number, level: LogLevel, event: string): string {
+  return `${isoTime(atMs)} ${level.toUpperCase().padEnd(WIDTH.level)} ${event}`;
+}
+
+function textFields(fields: LogFields): string {
+  let text = "";
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) text += ` ${name}=${quoted(String(value))}`;
+  }
+  return text;
+}
+
+function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
+function quoted(value: string): string {
+  return PLAIN.test(value) ? value : JSON.stringify(value);
+}
