@@ -12,6 +12,7 @@ import {
   type ReloadOutcome,
 } from "../admin/reload_outcome.ts";
 import type { Config } from "../config/config.ts";
+import type { ApiKey } from "../core/api_key.ts";
 import type { Outside } from "../core/outside.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 import type { Supervisor } from "../server/supervisor.ts";
@@ -23,11 +24,13 @@ import {
   Reloader,
   type ReloadTrigger,
 } from "../wiring/reload.ts";
+import type { Secrets } from "../wiring/secrets.ts";
 import type { WorkerStart } from "../wiring/worker.ts";
 import type { ParsedArgs } from "./args.ts";
 import type { Edge } from "./edge.ts";
 import { configPath, loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
+import { readSecrets } from "./secret_files.ts";
 import type { ServiceReports } from "./service_reports.ts";
 
 /** Where a configuration comes from. */
@@ -41,13 +44,17 @@ export interface ConfigSource {
 /** What a gateway is reloaded with. */
 export interface ReloadingParts {
   readonly config: Config;
+  readonly secrets: Secrets<ApiKey> | undefined;
   /** `undefined` where it never changes. */
   readonly source: ConfigSource | undefined;
   readonly outside: Outside;
   readonly control: Control;
   readonly supervisor: Supervisor<WorkerStart, RoutesData>;
   /** What a worker is told of a configuration. */
-  readonly startOf: (config: Config) => WorkerStart;
+  readonly startOf: (
+    config: Config,
+    secrets: Secrets<ApiKey> | undefined,
+  ) => WorkerStart;
   readonly service: ServiceReports;
 }
 
@@ -68,9 +75,14 @@ export function configSource(args: ParsedArgs, edge: Edge): ConfigSource {
         edge: { ...edge, err },
         names: LOAD_NAMES,
       });
-      return config === undefined
-        ? { kind: "refused", complaints: lines }
-        : { kind: "accepted", config, warnings: lines };
+      if (config === undefined) return { kind: "refused", complaints: lines };
+      try {
+        const secrets = await readSecrets(config, edge);
+        return { kind: "accepted", config, warnings: lines, secrets };
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        return { kind: "refused", complaints: [reason] };
+      }
     },
   };
 }
@@ -85,17 +97,17 @@ export class Reloading {
 
   /** From now on SIGHUP does not end the process. */
   constructor(parts: ReloadingParts) {
-    const { config, control, outside, service, source, startOf, supervisor } =
-      parts;
+    const { config, control, secrets, service, source, supervisor } = parts;
     this.#parts = parts;
     this.reloader = new Reloader({
       config,
-      outside,
+      secrets,
+      outside: parts.outside,
       load: source?.load ??
-        (() => Promise.resolve({ kind: "accepted", config, warnings: [] })),
-      apply(config) {
-        const routes = control.reload(config);
-        supervisor.reload(startOf(config), routes);
+        (() => Promise.resolve({ ...parts, kind: "accepted", warnings: [] })),
+      apply(config, secrets) {
+        const start = parts.startOf(config, secrets);
+        supervisor.reload(start, control.reload(config));
       },
       begun: () => service.reloading(),
       ended: () => service.ready(),

@@ -11,6 +11,7 @@ import project from "../../deno.json" with { type: "json" };
 import type { AdminListener } from "../admin/admin_listener.ts";
 import { registerBuild } from "../admin/process_metrics.ts";
 import type { Config } from "../config/config.ts";
+import type { ApiKey } from "../core/api_key.ts";
 import type { Outside } from "../core/outside.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 import { Supervisor, WORKER_SILENT_MS } from "../server/supervisor.ts";
@@ -21,6 +22,7 @@ import { Control } from "../wiring/control.ts";
 import { LiveBook } from "../wiring/live_book.ts";
 import { RecentFailures } from "../wiring/recent_failures.ts";
 import type { DrainKeeper } from "../wiring/drain_keeper.ts";
+import { KeyIssuer, type Secrets } from "../wiring/secrets.ts";
 import type { SessionKeeper } from "../wiring/session_keeper.ts";
 import { budgetOf } from "../wiring/shared_state.ts";
 import type { WorkerStart } from "../wiring/worker.ts";
@@ -35,6 +37,7 @@ import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
 import { type LogSide, startLog } from "./log_side.ts";
 import { type ConfigSource, configSource, Reloading } from "./reloading.ts";
+import { readSecrets } from "./secret_files.ts";
 import { ServiceReports } from "./service_reports.ts";
 import { untilStopped } from "./stop_sequence.ts";
 
@@ -47,8 +50,10 @@ export const serveCommand: Command = {
     const config = await loadConfig(args, { edge, names: LOAD_NAMES });
     if (config === undefined) return EXIT.refused;
     let adminToken: string | undefined;
+    let secrets: Secrets<ApiKey>;
     try {
       adminToken = await readAdminToken(config.admin.tokenFile, edge);
+      secrets = await readSecrets(config, edge);
     } catch (error) {
       edge.err(error instanceof Error ? error.message : String(error));
       return EXIT.refused;
@@ -58,6 +63,7 @@ export const serveCommand: Command = {
       spawn: spawnWorker,
       silentMs: WORKER_SILENT_MS,
       adminToken,
+      secrets,
       source: configSource(args, edge),
     });
   },
@@ -72,6 +78,8 @@ export interface ServeOptions {
   readonly silentMs: number;
   /** What the admin API asks for; `undefined` for nothing. */
   readonly adminToken?: string | undefined;
+  /** API keys of clients and credentials of endpoints; none if absent. */
+  readonly secrets?: Secrets<ApiKey>;
   /** Where its configuration can be read again. */
   readonly source?: ConfigSource;
 }
@@ -111,8 +119,8 @@ export async function serve(
   try {
     admin = startAdmin(running, {
       token: options.adminToken,
-      reload: () => reloading.reload("admin"),
       setLogLevel: running.setLogLevel,
+      reload: () => reloading.reload("admin"),
     });
     await keeper?.restore();
     const port = await supervisor.start(config.listen.port);
@@ -141,7 +149,7 @@ export async function serve(
 
 function createRunning(
   config: Config,
-  { edge, silentMs, source, spawn }: ServeOptions,
+  { edge, secrets, silentMs, source, spawn }: ServeOptions,
 ): Running {
   const failures = new RecentFailures(systemClock);
   const workerCount = config.workers === "auto"
@@ -160,9 +168,11 @@ function createRunning(
     [control.metrics],
   );
   const { buffers } = control.state;
-  const startOf = (config: Config): WorkerStart => ({
+  const issuer = new KeyIssuer(buffers.tenants);
+  const startOf = (config: Config, secrets?: Secrets<ApiKey>): WorkerStart => ({
     config,
     buffers,
+    secrets: secrets && issuer.issue(secrets),
     log: logging.take(config),
   });
   const { promise: hung, resolve } = Promise.withResolvers<number>();
@@ -173,7 +183,7 @@ function createRunning(
     clock: outside.clock,
     log: outside.log,
     spawn: () => early.shift() ?? spawn(),
-    start: startOf(config),
+    start: startOf(config, secrets),
     lines: logging.lines,
     routes: () => control.directory.routes,
     openCount: (index) => budgetOf(config, buffers, index).ownRequests,
@@ -198,7 +208,7 @@ function createRunning(
     drains: keepDrains({ config, control, edge, outside }),
     keeper: keepSessions({ config, control, edge, outside }),
     service,
-    reloading: new Reloading({ ...parts, service, source, startOf }),
+    reloading: new Reloading({ ...parts, secrets, service, source, startOf }),
     isStopping: false,
   };
 }

@@ -26,6 +26,8 @@ export function assemble(read: ReadField): Config {
       tokenFile: read(FIELDS.adminTokenFile),
       metricsOpen: read(FIELDS.adminMetricsOpen),
     },
+    auth: { keysFile: read(FIELDS.authKeysFile) },
+    tenants: read(FIELDS.tenants),
     health,
     endpoints: read(FIELDS.endpoints).map((listed) => ({
       ...listed,

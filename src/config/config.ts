@@ -12,10 +12,12 @@
 import type { EndpointSpec } from "../core/endpoint.ts";
 import type { HealthSettings } from "../core/health_settings.ts";
 import type { AdminSettings } from "./admin.ts";
+import type { AuthSettings } from "./auth.ts";
 import type { EngineMetricsSettings } from "./engine_metrics.ts";
 import type { LogSettings } from "./log.ts";
 import type { QueueSettings } from "./queue.ts";
 import type { StateSettings } from "./state.ts";
+import type { TenantsSettings } from "./tenants.ts";
 import type { TracingSettings } from "./tracing.ts";
 
 /** An address to listen on. */
@@ -32,6 +34,9 @@ export interface Config {
   /** Worker threads; `auto` is one for each core. */
   readonly workers: number | "auto";
   readonly admin: AdminSettings;
+  readonly auth: AuthSettings;
+  /** What tenants may; means something only where clients have keys. */
+  readonly tenants: TenantsSettings;
   /** At most `ENDPOINTS_MAX`, with distinct ids; may be empty. */
   readonly endpoints: readonly EndpointSpec[];
   readonly session: {

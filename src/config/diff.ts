@@ -141,12 +141,14 @@ function ownValues(
   spec: EndpointSpec,
   general: HealthSettings,
 ): Map<string, unknown> {
-  const { health, maxInFlight, onDisconnect, weight } = spec;
+  const { credential, health, maxInFlight, onDisconnect, weight } = spec;
   const values = new Map<string, unknown>([
     ["url", urlOf(spec)],
     ["weight", weight],
     ["maxInFlight", maxInFlight],
     ["onDisconnect", onDisconnect],
+    ["credentialFile", credential?.file],
+    ["credentialHeader", credential?.header],
   ]);
   const shared = membersOf(general);
   for (const [name, value] of membersOf(health)) {

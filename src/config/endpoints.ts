@@ -18,6 +18,7 @@ import {
 } from "./field.ts";
 import { type HealthOverrides, readHealthOverrides } from "./health.ts";
 import { parseInteger, parseNumber } from "./number.ts";
+import { readPathOrNone } from "./path.ts";
 
 /** Ids go into headers and metric labels: visible ASCII, no quote, bounded. */
 const ID = /^[!#-\[\]-~]{1,128}$/;
@@ -27,6 +28,9 @@ const NO_ENDPOINT = "none";
 
 /** Most requests in flight that a limit can name; far above any engine's. */
 const MAX_IN_FLIGHT_MAX = 1_000_000;
+
+/** A field name is a token (RFC 9110, 5.1). */
+const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 
 /** Weights over these bounds are typing errors, not proportions. */
 const WEIGHT_BOUNDS = { min: 0.001, max: 1000 };
@@ -66,6 +70,18 @@ export const ENDPOINT_FIELDS = {
     doc: "What becomes of a request whose client leaves: abort closes the" +
       " engine's connection, finish lets the engine answer",
     read: parseOnDisconnect,
+  },
+  credentialFile: {
+    path: "credential_file",
+    initial: "none",
+    doc: "File with the credential that the engine wants, or none",
+    read: readPathOrNone,
+  },
+  credentialHeader: {
+    path: "credential_header",
+    initial: "authorization",
+    doc: "Header that carries it; in authorization it is a bearer token",
+    read: parseHeaderName,
   },
   health: {
     path: "health",
@@ -149,6 +165,11 @@ function readEntry(entry: unknown, spot: Spot): ListedEndpoint[] {
     "abort",
   );
   const health = read(ENDPOINT_FIELDS.health, {});
+  const file = read(ENDPOINT_FIELDS.credentialFile, undefined);
+  const header = read(
+    ENDPOINT_FIELDS.credentialHeader,
+    ENDPOINT_FIELDS.credentialHeader.initial,
+  );
   return places.map(({ url, ...place }) => ({
     id: id !== undefined && places.length === 1 ? id : url,
     ...place,
@@ -156,6 +177,7 @@ function readEntry(entry: unknown, spot: Spot): ListedEndpoint[] {
     maxInFlight,
     onDisconnect,
     health,
+    ...(file === undefined ? {} : { credential: { file, header } }),
   }));
 }
 
@@ -180,6 +202,15 @@ function parseId(value: unknown): string | undefined {
 function parseOnDisconnect(value: unknown): "abort" | "finish" {
   if (value === "abort" || value === "finish") return value;
   throw new Refusal("must be abort or finish");
+}
+
+/** Framing and routing are written by the gateway, whoever else wants to. */
+function parseHeaderName(value: unknown): string {
+  const name = typeof value === "string" ? value.toLowerCase() : "";
+  const isFraming = /^(host|connection|content-length|transfer-encoding|te)$/
+    .test(name);
+  if (HEADER_NAME.test(name) && !isFraming) return name;
+  throw new Refusal("must be the name of a header that engines read");
 }
 
 function parseMaxInFlight(value: unknown): number | "auto" | undefined {

@@ -10,6 +10,7 @@
  * @module
  */
 import { ADMIN_FIELDS } from "./admin.ts";
+import { AUTH_FIELDS } from "./auth.ts";
 import { Refusal } from "./complaint.ts";
 import type { ListenAddress } from "./config.ts";
 import { readDurationOrNone, readDurationOrZero } from "./duration.ts";
@@ -24,6 +25,7 @@ import { parseInteger, parseNumber } from "./number.ts";
 import { parseDurationMs, parseSizeBytes } from "./quantity.ts";
 import { QUEUE_FIELDS } from "./queue.ts";
 import { STATE_FIELDS } from "./state.ts";
+import { readTenants } from "./tenants.ts";
 import { TRACING_FIELDS } from "./tracing.ts";
 
 /** Threads beyond the cores of the largest hosts only cost memory. */
@@ -81,6 +83,14 @@ export const FIELDS = {
     read: readWorkers,
   },
   ...ADMIN_FIELDS,
+  ...AUTH_FIELDS,
+  tenants: {
+    path: "tenants",
+    initial: {},
+    doc: "What the tenants of API keys may: limits by name, as below, and" +
+      " default for those that are not listed",
+    read: readTenants,
+  },
   endpoints: {
     path: "endpoints",
     initial: [],

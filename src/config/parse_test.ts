@@ -84,7 +84,7 @@ test("parseConfig() complains with path, wish and value", () => {
     [{ admin: { "metrics_open": "yes" } }, `must be true, false or auto`],
     [{ listen: 8080 }, `"listen" as it must be HOST:PORT`],
     [{ lisen: "h:1" }, `"lisen" as it is not a known key: did you mean "lis`],
-    [{ zz: 1 }, `known key: known are listen, workers, admin, endpoints`],
+    [{ zz: 1 }, `known key: known are listen, workers, admin, auth, tenants`],
     [{ idle_ttl: "1s" }, `did you mean "session.idle_ttl"?`],
     [{ session: { ttl: 1 } }, `"session.ttl" as it is not a known key: known`],
     [{ ["__proto__x"]: 1 }, `"__proto__x" as it is not a known key`],
@@ -186,6 +186,19 @@ test("parseConfig() defaults what is not given", () => {
       listen: { hostname: "127.0.0.1", port: 8081 },
       tokenFile: undefined,
       metricsOpen: "auto",
+    },
+    auth: { keysFile: undefined },
+    tenants: {
+      others: {
+        rate: undefined,
+        concurrent: undefined,
+        queued: undefined,
+        bodyBytes: undefined,
+        priorityMax: undefined,
+        models: undefined,
+        key: { rate: undefined, concurrent: undefined },
+      },
+      listed: [],
     },
     endpoints: [],
     session: {

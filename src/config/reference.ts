@@ -8,6 +8,7 @@
 import { ENDPOINT_FIELDS } from "./endpoints.ts";
 import type { Field } from "./field.ts";
 import { FIELDS } from "./fields.ts";
+import { TENANT_FIELDS } from "./tenants.ts";
 
 /** One key as documentation shows it. */
 export interface ConfigRow {
@@ -17,19 +18,27 @@ export interface ConfigRow {
   readonly doc: string;
 }
 
-/** One row a key, entries of `endpoints` right after it. */
+/** One row a key, those of entries right after their list or mapping. */
 export function configRows(): readonly ConfigRow[] {
-  return Object.values(FIELDS).flatMap((field) =>
-    field.path === FIELDS.endpoints.path
-      ? [row(field), ...endpointRows()]
-      : [row(field)]
-  );
+  return Object.values(FIELDS).flatMap((field) => {
+    switch (field.path) {
+      case FIELDS.endpoints.path:
+        return [row(field), ...rowsWithin("endpoints[]", ENDPOINT_FIELDS)];
+      case FIELDS.tenants.path:
+        return [row(field), ...rowsWithin("tenants.NAME", TENANT_FIELDS)];
+      default:
+        return [row(field)];
+    }
+  });
 }
 
-function endpointRows(): ConfigRow[] {
-  return Object.values(ENDPOINT_FIELDS).map((field) => ({
+function rowsWithin(
+  entry: string,
+  fields: Readonly<Record<string, Field<unknown>>>,
+): ConfigRow[] {
+  return Object.values(fields).map((field) => ({
     ...row(field),
-    key: `${FIELDS.endpoints.path}[].${field.path}`,
+    key: `${entry}.${field.path}`,
   }));
 }
 

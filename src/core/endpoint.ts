@@ -9,6 +9,14 @@
 import type { HealthSettings } from "./health_settings.ts";
 import type { Address } from "./outside.ts";
 
+/** Where an engine's own credential is kept, and how it is presented. */
+export interface CredentialSpec {
+  /** The file that holds it. */
+  readonly file: string;
+  /** Lower-case name of the header that carries it. */
+  readonly header: string;
+}
+
 /** An endpoint as configured or discovered. */
 export interface EndpointSpec {
   /** Stable name; its URL unless named. Hashed for ranking. */
@@ -31,6 +39,8 @@ export interface EndpointSpec {
    */
   readonly onDisconnect: "abort" | "finish";
   readonly health: HealthSettings;
+  /** Absent when the engine wants none of the gateway. */
+  readonly credential?: CredentialSpec;
 }
 
 /**

@@ -38,6 +38,25 @@ export const ERROR_TABLE = {
     fault: "client",
     message: "The request body ended early or broke its framing",
   },
+  api_key_missing: {
+    status: 401,
+    type: "authentication_error",
+    fault: "client",
+    message: "The request has no API key: send it as a bearer token or in" +
+      " x-api-key",
+  },
+  api_key_invalid: {
+    status: 401,
+    type: "authentication_error",
+    fault: "client",
+    message: "The API key is unknown or has expired",
+  },
+  model_forbidden: {
+    status: 403,
+    type: "permission_error",
+    fault: "client",
+    message: "The API key may not be used for this model",
+  },
   model_unknown: {
     status: 404,
     type: "not_found_error",
@@ -76,6 +95,27 @@ export const ERROR_TABLE = {
     fault: "client",
     retryAfterS: 2,
     message: "The session has as many requests as queue.session_max allows",
+  },
+  rate_limited: {
+    status: 429,
+    type: "rate_limit_error",
+    fault: "client",
+    retryAfterS: 1,
+    message: "Requests come faster than the tenant's limit allows",
+  },
+  tenant_full: {
+    status: 429,
+    type: "rate_limit_error",
+    fault: "client",
+    retryAfterS: 1,
+    message: "The tenant has as many requests at once as its limit allows",
+  },
+  tenant_queue_full: {
+    status: 429,
+    type: "rate_limit_error",
+    fault: "client",
+    retryAfterS: 2,
+    message: "The tenant has as many waiting requests as its limit allows",
   },
   gateway_full: {
     status: 429,
@@ -171,10 +211,17 @@ export class GatewayError extends Error {
   readonly code: ErrorCode;
   /** The request parameter at fault, as in OpenAI's error object. */
   readonly param: string | null;
+  /** Value of `Retry-After` in seconds; that of the row unless known better. */
+  readonly retryAfterS: number | undefined;
 
   constructor(
     code: ErrorCode,
-    options: { message?: string; param?: string; cause?: unknown } = {},
+    options: {
+      message?: string;
+      param?: string;
+      retryAfterS?: number;
+      cause?: unknown;
+    } = {},
   ) {
     super(
       options.message ?? ERROR_TABLE[code].message,
@@ -182,6 +229,7 @@ export class GatewayError extends Error {
     );
     this.code = code;
     this.param = options.param ?? null;
+    this.retryAfterS = options.retryAfterS ?? this.row.retryAfterS;
   }
 
   /** The row of this error's code. */

@@ -27,6 +27,7 @@ import type { SessionTable } from "../core/session_table.ts";
 import type { WaitQueue } from "../core/wait_queue.ts";
 import { boostAtMs, type GiveUpReason } from "../core/waiting_call.ts";
 import type { Hints } from "./hints.ts";
+import type { Tenancy } from "./tenancy.ts";
 
 /**
  * 50 ms: the safety net under hand-over, and how late a change that comes
@@ -65,6 +66,8 @@ export interface AdmissionParts {
 export interface AdmissionCall {
   readonly request: PlaceRequest;
   readonly hints: Hints;
+  /** Whose call it is; it bounds how many of them wait. */
+  readonly tenancy?: Tenancy | undefined;
   /** The pool of its model after a change of the routes. */
   readonly poolNow: () => Pool | undefined;
   /** Has the callback called if the client leaves. */
@@ -134,6 +137,8 @@ export class Admission {
     const { outside, placement, queue, settings } = this.#parts;
     const { request } = call;
     const { nowMs } = request;
+    // Given back by whoever made the call, however it ends.
+    call.tenancy?.takeWaiting();
     const held = this.#hold(request);
     const { promise, resolve, reject } = Promise.withResolvers<Placed>();
     const giveUp = (error: GatewayError) => {
@@ -179,7 +184,7 @@ export class Admission {
     return held;
   }
 
-  #level({ hints }: AdmissionCall, held: Held): number {
+  #level({ hints, tenancy }: AdmissionCall, held: Held): number {
     const { scheduling, sessions, settings } = this.#parts;
     const { record } = held;
     const isTracked = record >= 0;
@@ -189,10 +194,9 @@ export class Admission {
       servedCount: isTracked ? sessions.turns(record) : 0,
       expectedMs: hints.expectedMs,
     }));
-    const { priorityMax, priorityMin } = settings;
     const priority = Math.min(
-      Math.max(hints.priority, priorityMin),
-      priorityMax,
+      Math.max(hints.priority, settings.priorityMin),
+      tenancy?.settings.priorityMax ?? settings.priorityMax,
     );
     return toLevel(level - priority);
   }

@@ -16,7 +16,7 @@ import { GatewayError } from "../core/error.ts";
 import type { Outside } from "../core/outside.ts";
 import type { PassiveHealth } from "../core/passive_health.ts";
 import type { Placed, Placement } from "../core/placement.ts";
-import { headerValue } from "../core/request.ts";
+import { type Header, headerValue } from "../core/request.ts";
 import { mayTryAgain } from "../core/retry.ts";
 import type { RetryBudget } from "../core/retry_budget.ts";
 import {
@@ -48,6 +48,8 @@ export interface AttemptParts {
   readonly traffic: Traffic;
   /** Most attempts of one request; at least 1. */
   readonly attemptsMax: number;
+  /** What endpoints want to be shown, by their ids. */
+  readonly credentials?: ReadonlyMap<string, Header> | undefined;
 }
 
 /** Makes the attempts of calls. */
@@ -94,6 +96,7 @@ export class Attempts {
         ...(call.tried === undefined ? {} : { tried: call.tried }),
       },
       hints: call.hints,
+      tenancy: call.tenancy,
       poolNow: () => routes.poolFor(call.sniffed.model),
       onGone: (callback) => watchClient(call, callback),
     });
@@ -120,6 +123,8 @@ export class Attempts {
         times.waited(cause.code, waitMs);
       }
       throw cause;
+    } finally {
+      call.tenancy?.giveWaiting();
     }
   }
 
@@ -166,6 +171,8 @@ export class Attempts {
       requestId: call.id,
       clientAddress: request.clientAddress,
       scheme: request.scheme,
+      hidesKeys: call.tenancy !== undefined,
+      credential: this.#parts.credentials?.get(target.id),
     });
     const headers = call.trace?.requestHeaders(forwarded) ?? forwarded;
     const exchange = this.#parts.upstream.start({

@@ -24,6 +24,7 @@ import { type Hints, NO_HINTS } from "./hints.ts";
 import type { Phase } from "./phase.ts";
 import type { Target } from "./routes.ts";
 import type { Sniffed } from "./sniff.ts";
+import type { Tenancy } from "./tenancy.ts";
 import type { Handshake } from "./websocket_handshake.ts";
 
 /** What becomes known of a call on its way. */
@@ -93,6 +94,8 @@ export interface Call<In extends Phase = Phase> {
   readonly outcome: AffinityOutcome;
   /** Whether it has taken a request's place in the gateway. */
   holdsRequest: boolean;
+  /** Whose call it is; absent where clients need no API key. */
+  tenancy: Tenancy | undefined;
   /** Present when a WebSocket is asked for. */
   handshake: Handshake | undefined;
   /** What its client says of it; known once it is accepted. */
@@ -135,6 +138,7 @@ export function newCall(
     response: undefined,
     outcome: "none",
     holdsRequest: false,
+    tenancy: undefined,
     handshake: undefined,
     hints: NO_HINTS,
     queueMs: 0,
@@ -160,13 +164,18 @@ export function signed(
   const sourceName = source === undefined
     ? undefined
     : plan.sourceNames[source];
-  return [
-    ...headers,
+  const { tenancy } = call;
+  const out = tenancy === undefined
+    ? [...headers]
+    : headers.filter(([name]) => !tenancy.answersFor(name));
+  tenancy?.addHeaders(out);
+  out.push(
     ["x-request-id", call.id],
     ["x-tryst-endpoint", call.target?.publicId ?? "none"],
     ["x-tryst-affinity", call.outcome],
     ["x-tryst-key-source", sourceName ?? "none"],
     ["x-tryst-queue-ms", String(Math.round(call.queueMs))],
     ["x-tryst-attempts", String(call.attemptCount)],
-  ];
+  );
+  return out;
 }

@@ -65,8 +65,14 @@ export function errorAnswer(
   // What follows a head of two readings cannot be told from its body. On
   // Deno 2.9 the listener refuses those itself and leaves this to the client.
   if (error.code === "request_malformed") headers.push(["connection", "close"]);
-  if (row.retryAfterS !== undefined) {
-    headers.push(["retry-after", String(row.retryAfterS)]);
+  if (error.code === "api_key_missing") {
+    headers.push(["www-authenticate", "Bearer"]);
+  } else if (error.code === "api_key_invalid") {
+    // RFC 6750, 3.1; it says the same of every key that is not accepted.
+    headers.push(["www-authenticate", 'Bearer error="invalid_token"']);
+  }
+  if (error.retryAfterS !== undefined) {
+    headers.push(["retry-after", String(error.retryAfterS)]);
   }
   const body = JSON.stringify(errorBody(error, target, requestId));
   return { status: row.status, headers, body: encoder.encode(body) };

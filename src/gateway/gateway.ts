@@ -16,6 +16,7 @@ import { headerValue } from "../core/request.ts";
 import { checkHead } from "./accept.ts";
 import type { AccessLog } from "./access_log.ts";
 import { type AttemptParts, Attempts, failureOf } from "./attempts.ts";
+import type { Authentication } from "./authentication.ts";
 import { type Call, signed } from "./call.ts";
 import type { Tracer } from "./call_trace.ts";
 import type { CapacityEvidence } from "./capacity_evidence.ts";
@@ -25,6 +26,7 @@ import { answerHeaders } from "./headers.ts";
 import { readHints } from "./hints.ts";
 import type { Inflate } from "./inflate.ts";
 import { type LiveCall, oldestCalls } from "./live_calls.ts";
+import { checkModel, sniffNeeds } from "./model_permission.ts";
 import type { OpenPhase } from "./phase.ts";
 import { ProgressWatch } from "./progress.ts";
 import { queuedAnswer } from "./queued_answer.ts";
@@ -43,6 +45,8 @@ export interface GatewayParts extends AttemptParts {
   readonly inflate: Inflate;
   readonly limits: SniffLimits;
   readonly budget: Budget;
+  /** Absent where clients need no API key. */
+  readonly authentication?: Authentication | undefined;
   readonly evidence: CapacityEvidence;
   readonly access: AccessLog;
   /** `undefined` while nothing is traced. */
@@ -120,11 +124,12 @@ export class Gateway {
 
   /** Accept: takes a request's place, and refuses what has two readings. */
   #accept(call: Call<"accept">): Call<"sniff"> {
-    const { budget, outside } = this.#parts;
+    const { authentication, budget, outside } = this.#parts;
     if (!budget.takeRequest()) throw new GatewayError("gateway_full");
     call.holdsRequest = true;
     const { head } = call.request;
     checkHead(head);
+    authentication?.admit(call);
     call.hints = readHints(head.headers);
     call.handshake = handshakeOf(head, outside.random);
     return this.#transitions.advance(call, "sniff");
@@ -133,7 +138,10 @@ export class Gateway {
   /** Sniff: looks into the body as far as the key and the model need it. */
   async #sniff(call: Call<"sniff">): Promise<Call<"key">> {
     const { needsModel } = this.#parts.routes;
-    const sniffed = await this.#sniffer.sniff(call.request, needsModel);
+    const { tenancy } = call;
+    const needs = sniffNeeds(needsModel, tenancy?.settings);
+    const sniffed = await this.#sniffer.sniff(call.request, needs);
+    if (tenancy !== undefined) sniffed.scopeTo(tenancy);
     return this.#transitions.advance(call, "key", sniffed);
   }
 
@@ -149,6 +157,7 @@ export class Gateway {
 
   /** Rank: finds the pool; the order within is drawn as far as it is asked. */
   #rank(call: Call<"rank">): Call<"admit"> {
+    checkModel(call);
     const pool = this.#parts.routes.poolFor(call.sniffed.model);
     if (pool === undefined) {
       throw new GatewayError("model_unknown", { param: "model" });
@@ -285,6 +294,7 @@ export class Gateway {
       });
     }
     call.sniffed?.release();
+    call.tenancy?.leave();
     if (call.holdsRequest) budget.giveRequest();
   }
 }

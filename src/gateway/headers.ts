@@ -37,6 +37,9 @@ const REQUEST_OWN: ReadonlySet<string> = new Set([
   "x-request-id",
 ]);
 
+/** Where clients present the gateway's own API keys. */
+const KEY_FIELDS: ReadonlySet<string> = new Set(["authorization", "x-api-key"]);
+
 /** What the gateway adds to a request. */
 export interface RequestAdditions {
   /** The `Host` the endpoint expects. */
@@ -44,6 +47,10 @@ export interface RequestAdditions {
   readonly requestId: string;
   readonly clientAddress: string;
   readonly scheme: "http" | "https";
+  /** Whether API keys are the gateway's own, and no engine's business. */
+  readonly hidesKeys?: boolean;
+  /** What the endpoint wants to be shown, in place of what the client sent. */
+  readonly credential?: Header | undefined;
 }
 
 /** The fields of the upstream request, without framing. */
@@ -53,12 +60,15 @@ export function upstreamHeaders(
 ): Header[] {
   const named = connectionNames(headers);
   const out: Header[] = [["host", additions.host]];
+  const { credential, hidesKeys } = additions;
+  if (credential !== undefined) out.push(credential);
   let forwardedFor = additions.clientAddress;
   let forwardedHost: string | undefined;
   let forwardedProto: string = additions.scheme;
   for (const header of headers) {
     const name = header[0];
     if (HOP_BY_HOP.has(name) || named?.has(name)) continue;
+    if (hidesKeys && KEY_FIELDS.has(name) || name === credential?.[0]) continue;
     if (!REQUEST_OWN.has(name)) out.push(header);
     else if (name === "host") forwardedHost ??= header[1];
     else if (name === "x-forwarded-for") {

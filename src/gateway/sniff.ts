@@ -19,6 +19,7 @@ import type { ClientRequest, RequestBody } from "./client_request.ts";
 import { contentCoding, EncodedScan } from "./encoded_scan.ts";
 import type { Inflate } from "./inflate.ts";
 import type { ProgressWatch } from "./progress.ts";
+import type { Tenancy } from "./tenancy.ts";
 import { EMPTY_BODY, WatchedBody } from "./watched_body.ts";
 
 /**
@@ -38,7 +39,7 @@ const OPAQUE_TYPE = /^(?:multipart|audio|image|video)\/|^application\/octet-/i;
 
 /** What is known of a request once its body may flow. */
 export interface Sniffed {
-  readonly found: FoundKey | undefined;
+  found: FoundKey | undefined;
   readonly model: string | undefined;
   /** What to send: whole, or what was held and the rest to come. */
   body: UpstreamBody | undefined;
@@ -50,6 +51,8 @@ export interface Sniffed {
   readonly gaveUp: boolean;
   /** Bytes of the body read so far, as they came. */
   byteCount(): number;
+  /** Makes the session one of those of a tenant. */
+  scopeTo(tenancy: Pick<Tenancy, "scope">): void;
   /** Lets go of the body and its share of the sniff memory. Idempotent. */
   release(): void;
 }
@@ -62,6 +65,16 @@ export interface SniffLimits {
   readonly bodyBytesMax: number;
   /** Longest wait for the next bytes of a body; `Infinity` for no limit. */
   readonly progressMs: number;
+}
+
+/** What one request is sniffed for, and within what. */
+export interface SniffNeeds {
+  /** Whether the pool cannot be chosen without the model. */
+  readonly model: boolean;
+  /** Whether the body is wanted whole, as far as the window holds it. */
+  readonly whole?: boolean;
+  /** Largest body accepted, where that is less than `limits` allows. */
+  readonly bodyBytesMax?: number | undefined;
 }
 
 /** What a sniffer is made of. */
@@ -82,13 +95,12 @@ export class Sniffer {
   }
 
   /**
-   * @param needModel Whether the pool cannot be chosen without the model.
    * @throws {GatewayError} `body_too_large`, `body_too_slow`,
    * `request_body_broken`, `sniff_memory_full`.
    */
   sniff(
     request: ClientRequest,
-    needModel: boolean,
+    needs: SniffNeeds,
   ): Sniffed | Promise<Sniffed> {
     const { limits, plan } = this.#parts;
     const { head, body } = request;
@@ -96,11 +108,17 @@ export class Sniffer {
     const hold = new Hold(this.#parts.budget);
     if (body === undefined) return sniffed(hold, found, undefined);
     const { length } = body;
-    if (length !== undefined && length > limits.bodyBytesMax) {
+    const bytesMax = Math.min(
+      limits.bodyBytesMax,
+      needs.bodyBytesMax ?? Infinity,
+    );
+    if (length !== undefined && length > bytesMax) {
       throw new GatewayError("body_too_large");
     }
-    const sniff = this.#bodySniff(head, found, needModel);
-    const task = { hold, found, sniff, coding: contentCoding(head) };
+    const sniff = this.#bodySniff(head, found, needs.model);
+    const isWhole = needs.whole === true;
+    const coding = contentCoding(head);
+    const task = { hold, found, sniff, coding, isWhole, bytesMax };
     return length !== undefined && length <= WHOLE_BODY_BYTES_MAX
       ? this.#sniffWhole(task, body, length)
       : this.#sniffStream(task, body);
@@ -145,9 +163,9 @@ export class Sniffer {
   /** Holds chunks until the sniff is decided, the window full or all read. */
   async #sniffStream(task: Task, body: RequestBody): Promise<Sniffed> {
     const { limits, progress } = this.#parts;
-    const { hold, found, sniff, coding } = task;
+    const { hold, found, sniff, coding, isWhole } = task;
     const { length } = body;
-    const rest = new WatchedBody(body, progress, limits.bodyBytesMax);
+    const rest = new WatchedBody(body, progress, task.bytesMax);
     const held: Uint8Array[] = [];
     if (sniff === undefined) {
       return sniffed(hold, found, undefined, {
@@ -160,7 +178,9 @@ export class Sniffer {
       ? sniff
       : this.#encodedScan(coding, sniff);
     try {
-      while (!sniff.isDecided && hold.byteCount < limits.windowBytes) {
+      while (
+        (isWhole || !sniff.isDecided) && hold.byteCount < limits.windowBytes
+      ) {
         const chunk = await rest.read();
         if (chunk === undefined) {
           sniff.end();
@@ -172,7 +192,7 @@ export class Sniffer {
         }
         hold.take(chunk.length);
         held.push(chunk);
-        if (await scan.push(chunk)) break;
+        if (await scan.push(chunk) && !isWhole) break;
       }
     } catch (cause) {
       hold.release();
@@ -202,6 +222,8 @@ interface Task {
   readonly found: FoundKey | undefined;
   readonly sniff: BodySniff | undefined;
   readonly coding: string | undefined;
+  readonly isWhole: boolean;
+  readonly bytesMax: number;
 }
 
 /** What one request holds of the sniff memory of all. */
@@ -256,6 +278,10 @@ function sniffed(
     windowFull: rest.windowFull ?? false,
     gaveUp: sniff?.gaveUp ?? false,
     byteCount: () => source?.byteCount ?? wholeLength,
+    scopeTo(tenancy) {
+      if (this.found === undefined) return;
+      this.found = { ...this.found, hash: tenancy.scope(this.found.hash) };
+    },
     release() {
       this.body = undefined;
       hold.release();

@@ -32,8 +32,10 @@ import type { Inflate } from "../gateway/inflate.ts";
 import type { LiveCall } from "../gateway/live_calls.ts";
 import { Routes, type RoutesData } from "../gateway/routes.ts";
 import { Traffic } from "../gateway/traffic.ts";
-import { UpstreamClient } from "../upstream/client.ts";
+import type { UpstreamClient } from "../upstream/client.ts";
+import { authenticationOf, type Secrets } from "./secrets.ts";
 import { keyPlanOf } from "./configured_keys.ts";
+import { haveSameTimeouts, upstreamOf } from "./configured_upstream.ts";
 import {
   attachSharedState,
   budgetOf,
@@ -58,6 +60,8 @@ export interface AssemblyParts {
   readonly routes: RoutesData;
   readonly outside: Outside;
   readonly inflate: Inflate;
+  /** None if absent: clients need no API key. */
+  readonly secrets?: Secrets | undefined;
   /** Takes a record of each request; nobody does if `undefined`. */
   readonly access?: AccessSink | undefined;
   /** Takes spans; nothing is traced if `undefined`. */
@@ -81,6 +85,7 @@ export class Assembly {
   readonly #state: SharedState;
   readonly #settings: ThreadSettings;
   #config: Config;
+  #secrets: Secrets | undefined;
   #era: Era;
   #former: Era[] = [];
 
@@ -88,6 +93,7 @@ export class Assembly {
     const { buffers, config, index, outside } = parts;
     this.#parts = parts;
     this.#config = config;
+    this.#secrets = parts.secrets;
     this.#state = attachSharedState(buffers);
     this.#settings = new ThreadSettings(config, outside.random);
     this.routes = new Routes(this.#state.endpoints, parts.routes);
@@ -128,22 +134,23 @@ export class Assembly {
     this.admission.reroute();
   }
 
-  /** Takes a new configuration, with the routes that belong to it. */
-  reload(config: Config, routes: RoutesData): void {
-    const eras = this.#eras();
-    const keepsClient = haveSameTimeouts(config, this.#config);
-    const upstream = keepsClient
-      ? this.upstream
-      : upstreamOf(config, this.#parts.outside);
-    this.#config = config;
-    this.#settings.change(config);
-    this.#era = { gateway: this.#newGateway(upstream), upstream };
-    this.#former = eras.filter((era) => this.#isNeeded(era));
-    const needed = this.#eras().map((era) => era.upstream);
-    for (const { upstream } of eras) {
-      if (!needed.includes(upstream)) upstream.close();
-    }
+  /**
+   * Takes a new configuration, with the routes that belong to it.
+   *
+   * @param secrets Those of before, unless given.
+   */
+  reload(
+    config: Config,
+    routes: RoutesData,
+    secrets: Secrets | undefined = this.#secrets,
+  ): void {
+    this.#change(config, secrets);
     this.reroute(routes);
+  }
+
+  /** Takes other API keys and credentials; requests under way keep theirs. */
+  replaceKeys(secrets: Secrets): void {
+    this.#change(this.#config, secrets);
   }
 
   /** Closes the tunnels with 1001, which no listener waits for. */
@@ -156,6 +163,23 @@ export class Assembly {
     for (const { gateway, upstream } of this.#eras()) {
       gateway.close();
       upstream.close();
+    }
+  }
+
+  #change(config: Config, secrets: Secrets | undefined): void {
+    const eras = this.#eras();
+    const keepsClient = haveSameTimeouts(config, this.#config);
+    const upstream = keepsClient
+      ? this.upstream
+      : upstreamOf(config, this.#parts.outside);
+    this.#config = config;
+    this.#secrets = secrets;
+    this.#settings.change(config);
+    this.#era = { gateway: this.#newGateway(upstream), upstream };
+    this.#former = eras.filter((era) => this.#isNeeded(era));
+    const needed = this.#eras().map((era) => era.upstream);
+    for (const { upstream } of eras) {
+      if (!needed.includes(upstream)) upstream.close();
     }
   }
 
@@ -227,6 +251,7 @@ export class Assembly {
     const { capacity, counters, endpoints, endpointTraffic } = this.#state;
     const config = this.#config;
     const plan = keyPlanOf(config);
+    const limits = { buffers: buffers.tenants, index };
     return new Gateway({
       outside,
       plan,
@@ -258,6 +283,8 @@ export class Assembly {
       health: new PassiveHealth(endpoints),
       retries: this.#settings.retries,
       attemptsMax: config.attempts.max,
+      credentials: this.#secrets?.credentials,
+      authentication: authenticationOf(this.#secrets, config, limits),
       traffic: new Traffic(counters.layout, {
         row: counters.row(index),
         endpoints: endpointTraffic.tally(index),
@@ -270,20 +297,4 @@ export class Assembly {
 /** Puts a gateway together. */
 export function assembleGateway(parts: AssemblyParts): Assembly {
   return new Assembly(parts);
-}
-
-function haveSameTimeouts(one: Config, other: Config): boolean {
-  return one.timeouts.connectMs === other.timeouts.connectMs &&
-    one.timeouts.firstByteMs === other.timeouts.firstByteMs &&
-    one.timeouts.idleMs === other.timeouts.idleMs;
-}
-
-function upstreamOf(config: Config, outside: Outside): UpstreamClient {
-  const { connectMs, firstByteMs, idleMs } = config.timeouts;
-  return new UpstreamClient(outside, {
-    connectMs,
-    firstByteMs,
-    // The configuration says `none` where the client wants a number.
-    idleMs: idleMs ?? Infinity,
-  });
 }

@@ -8,6 +8,7 @@
  */
 import type { Config } from "../config/config.ts";
 import { collectorOf } from "../config/tracing.ts";
+import type { ApiKey } from "../core/api_key.ts";
 import type { Log } from "../core/outside.ts";
 import type { AccessSink } from "../gateway/access_log.ts";
 import { Listener } from "../server/listener.ts";
@@ -17,6 +18,7 @@ import { inflate } from "../system/inflate.ts";
 import { SpanExporter } from "../system/tracing.ts";
 import { assembleGateway, type Assembly } from "./assembly.ts";
 import { Control } from "./control.ts";
+import { KeyIssuer, type Secrets } from "./secrets.ts";
 
 /** Milliseconds that open answers get when the gateway stops. */
 const STOP_MS = 1_000;
@@ -36,6 +38,8 @@ export interface InProcess extends AsyncDisposable {
    * has changed.
    */
   reload(config: Config): void;
+  /** Takes other API keys and credentials; requests under way keep theirs. */
+  replaceKeys(secrets: Secrets<ApiKey>): void;
   stop(): Promise<void>;
 }
 
@@ -43,11 +47,13 @@ export interface InProcess extends AsyncDisposable {
  * Starts a gateway; `config.workers` does not matter.
  *
  * @param access Takes a record of each request, as far as `log` wants them.
+ * @param secrets None if absent: clients need no API key.
  */
 export function startInProcess(
   config: Config,
   log: Log,
   access?: AccessSink,
+  secrets?: Secrets<ApiKey>,
 ): InProcess {
   const outside = {
     clock: systemClock,
@@ -63,6 +69,7 @@ export function startInProcess(
   control.start();
   const collector = collectorOf(config.tracing);
   const exporter = collector && new SpanExporter({ outside, collector });
+  const issuer = new KeyIssuer(control.state.buffers.tenants);
   const assembly = assembleGateway({
     config,
     buffers: control.state.buffers,
@@ -70,6 +77,7 @@ export function startInProcess(
     routes: control.directory.routes,
     outside,
     inflate,
+    secrets: secrets && issuer.issue(secrets),
     access,
     spans: exporter && ((span) => exporter.add(span)),
   });
@@ -93,6 +101,7 @@ export function startInProcess(
     assembly,
     ready: (count) => untilReady(control, count),
     reload: (config) => assembly.reload(config, control.reload(config)),
+    replaceKeys: (secrets) => assembly.replaceKeys(issuer.issue(secrets)),
     stop,
     [Symbol.asyncDispose]: stop,
   };

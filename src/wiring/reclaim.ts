@@ -9,6 +9,7 @@
 import type { Config } from "../config/config.ts";
 import { Ledger } from "../core/ledger.ts";
 import { PlaceKeeper } from "../core/place_keeper.ts";
+import { TenantLimits } from "../core/tenant_limits.ts";
 import { budgetOf, type SharedState } from "./shared_state.ts";
 
 /** Takes back all that the requests of worker `index` held. */
@@ -23,4 +24,5 @@ export function reclaimWorker(
   board.reclaim(index, (slot) => places.release(slot, nowMs));
   new Ledger(buffers.ledgers[index]).reclaim(sessions, places, nowMs);
   budgetOf(config, buffers, index).reclaim();
+  new TenantLimits(buffers.tenants, index).reclaim();
 }

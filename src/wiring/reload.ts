@@ -17,8 +17,10 @@
 import type { ReloadOutcome, ReloadReport } from "../admin/reload_outcome.ts";
 import type { Config } from "../config/config.ts";
 import { type ConfigChange, diffConfigs, keepFixed } from "../config/diff.ts";
+import type { ApiKey } from "../core/api_key.ts";
 import type { LogFields, Outside } from "../core/outside.ts";
 import { keyPlanOf } from "./configured_keys.ts";
+import { diffSecrets, type Secrets } from "./secrets.ts";
 
 /** A disk that takes longer for a file of a megabyte hangs: 10 s. */
 const LOAD_MS_MAX = 10_000;
@@ -32,6 +34,8 @@ export type LoadedConfig =
     readonly kind: "accepted";
     readonly config: Config;
     readonly warnings: readonly string[];
+    /** What the files of secrets hold; none if absent. */
+    readonly secrets?: Secrets<ApiKey> | undefined;
   }
   | { readonly kind: "refused"; readonly complaints: readonly string[] };
 
@@ -48,16 +52,20 @@ const TRIGGERS: readonly ReloadTrigger[] = ["file", "admin", "signal"];
 export interface ReloaderParts {
   /** What the gateway was started with. */
   readonly config: Config;
+  readonly secrets?: Secrets<ApiKey> | undefined;
   readonly outside: Pick<Outside, "clock" | "log">;
   /** Reads the configuration anew; never changes anything. */
   readonly load: () => Promise<LoadedConfig>;
   /**
    * Has the gateway go on with a configuration.
    *
-   * Throws a `RangeError` when there is no room for its endpoints, before
-   * anything has changed.
+   * Throws a `RangeError` when there is no room for its endpoints or keys,
+   * before anything has changed.
    */
-  readonly apply: (config: Config) => void;
+  readonly apply: (
+    config: Config,
+    secrets: Secrets<ApiKey> | undefined,
+  ) => void;
   /** A reading that is told of begins; `ended` follows, whatever comes of it. */
   readonly begun: () => void;
   readonly ended: () => void;
@@ -73,6 +81,7 @@ interface Next {
 export class Reloader {
   readonly #parts: ReloaderParts;
   #config: Config;
+  #secrets: Secrets<ApiKey> | undefined;
   #running: Promise<ReloadOutcome> | undefined;
   #next: Next | undefined;
   #isStopped = false;
@@ -81,6 +90,7 @@ export class Reloader {
   constructor(parts: ReloaderParts) {
     this.#parts = parts;
     this.#config = parts.config;
+    this.#secrets = parts.secrets;
     this.#report = {
       reloaded: 0,
       unchanged: 0,
@@ -167,22 +177,26 @@ export class Reloader {
 
   #take(
     trigger: ReloadTrigger,
-    { config: wanted, warnings }: LoadedConfig & { kind: "accepted" },
+    { config: wanted, secrets, warnings }: LoadedConfig & { kind: "accepted" },
   ): ReloadOutcome {
     const { apply, outside: { clock } } = this.#parts;
     const config = keepFixed(wanted, this.#config);
-    const all = diffConfigs(this.#config, wanted);
+    const all = [
+      ...diffConfigs(this.#config, wanted),
+      ...diffSecrets(this.#secrets, secrets),
+    ];
     const changes = all.filter((change) => !change.needsRestart);
     const needsRestart = all.filter((change) => change.needsRestart);
     if (changes.length > 0) {
       try {
         // Sources that cannot be used together are found out only here.
         keyPlanOf(config);
-        apply(config);
+        apply(config, secrets);
       } catch (error) {
         return this.#refuse(trigger, [textOf(error)]);
       }
       this.#config = config;
+      this.#secrets = secrets;
     }
     const kind = changes.length > 0 ? "reloaded" : "unchanged";
     const isNews = kind === "reloaded" || trigger !== "file" ||

@@ -17,6 +17,7 @@ import { LoopLags } from "../core/loop_lag.ts";
 import { QueueBoard } from "../core/queue_board.ts";
 import type { PlaceSecret } from "../core/session_place.ts";
 import { SessionTable } from "../core/session_table.ts";
+import { type TenantBuffers, TenantLimits } from "../core/tenant_limits.ts";
 import { trafficLayout } from "../gateway/traffic.ts";
 import { keyPlanOf } from "./configured_keys.ts";
 
@@ -33,6 +34,7 @@ export interface SharedBuffers {
   readonly budget: SharedArrayBuffer;
   readonly board: SharedArrayBuffer;
   readonly capacity: CapacityBuffers;
+  readonly tenants: TenantBuffers;
   /** One a worker, by its index. */
   readonly ledgers: readonly SharedArrayBuffer[];
 }
@@ -83,6 +85,7 @@ export function createSharedState(
     budget: new SharedArrayBuffer(Budget.bytesFor(workerCount)),
     board: QueueBoard.create(workerCount).buffer,
     capacity: new CapacityTable(new EndpointTable()).buffers,
+    tenants: TenantLimits.create(workerCount, epochMs),
     ledgers: Array.from({ length: workerCount }, () => new Ledger().buffer),
   });
 }

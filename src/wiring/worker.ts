@@ -24,6 +24,7 @@ import { watchLoop } from "../system/loop_watch.ts";
 import { SpanExporter } from "../system/tracing.ts";
 import { assembleGateway, type Assembly } from "./assembly.ts";
 import { LIVE } from "./live_book.ts";
+import type { Secrets } from "./secrets.ts";
 import type { SharedBuffers } from "./shared_state.ts";
 import { type LogStart, ThreadLog } from "./thread_log.ts";
 
@@ -31,6 +32,7 @@ import { type LogStart, ThreadLog } from "./thread_log.ts";
 export interface WorkerStart {
   readonly config: Config;
   readonly buffers: SharedBuffers;
+  readonly secrets?: Secrets | undefined;
   /** Without it, requests get no lines and debug events are not taken. */
   readonly log?: LogStart;
 }
@@ -66,7 +68,7 @@ scope.onmessage = ({ data }) => {
       assembly?.reroute(data.routes);
       break;
     case "reload":
-      assembly?.reload(data.start.config, data.routes);
+      assembly?.reload(data.start.config, data.routes, data.start.secrets);
       break;
     case "watch":
       watchedUntilMs = systemClock.nowMs() + LIVE.watchMs;
@@ -102,6 +104,7 @@ function start(command: Command & { kind: "start" }): void {
   assembly = assembleGateway({
     config,
     buffers,
+    secrets: command.start.secrets,
     index: command.index,
     routes: command.routes,
     outside,

@@ -4,7 +4,8 @@
  * - `date: {date}`: the time of an answer;
  * - `{request id}`: an id that the gateway made;
  * - `127.0.0.1:{port}`: a free port;
- * - `x-tryst-queue-ms: {ms}`: how long a call waited that did.
+ * - `x-tryst-queue-ms: {ms}`: how long a call waited that did;
+ * - `x-ratelimit-reset-requests: {reset}`: until a tenant's tokens are back.
  *
  * Invariant: masking is idempotent, so what a file holds can be masked too.
  *
@@ -18,6 +19,7 @@ const MASKS: readonly (readonly [what: RegExp, name: string])[] = [
   [/\breq-[0-9a-v]{16}\b/g, "{request id}"],
   [/(?<=\b127\.0\.0\.1:)\d+/g, "{port}"],
   [/(?<=\r\nx-tryst-queue-ms: )[1-9]\d*/g, "{ms}"],
+  [/(?<=\r\nx-ratelimit-reset-requests: )[^\r]+/g, "{reset}"],
 ];
 
 /** What the listener of Deno 2.7 adds, leaves out, or is kept quiet with. */

@@ -6,6 +6,7 @@
  *
  * - `@config` and `@endpoint` (JSON): configuration of the gateway, and of its
  *   endpoint;
+ * - `@keys TENANT:KEY TENANT:KEY`: the API keys of clients;
  * - `@models a b`: one engine for each model listed;
  * - `@engine leaves` or `never`: see `ScriptOptions.presence`;
  * - `@busy`: a request is in flight at the engine when the client's comes;
@@ -17,6 +18,9 @@
  *
  * @module
  */
+import { parseKeyLines } from "../../src/config/key_lines.ts";
+import type { ApiKey } from "../../src/core/api_key.ts";
+import type { Secrets } from "../../src/wiring/secrets.ts";
 import type { Peer } from "../scripted_server.ts";
 import { RawClient } from "../gateway/raw_client.ts";
 import { bare } from "../gateway/requests.ts";
@@ -42,6 +46,7 @@ const SETTINGS: readonly string[] = [
   "config",
   "endpoint",
   "engine",
+  "keys",
   "models",
   "uploads",
   "waiting",
@@ -66,7 +71,7 @@ export async function playExchange(exchange: Exchange): Promise<Exchange> {
       const { port } = world;
       using holder = await RawClient.connect(port);
       if (exchange.settings.has("busy")) {
-        await holder.send(bare("GET", HELD_TARGET));
+        await holder.send(bare("GET", HELD_TARGET, keyLines(exchange)));
         await held.promise;
       }
       using _uploads = await startUploads(world, exchange);
@@ -143,6 +148,17 @@ async function answer(
   peer.close();
 }
 
+/** A request of the first tenant, if there are any. */
+function keyLines({ settings }: Exchange): string[] {
+  const key = settings.get("keys")?.split(" ")[0]?.split(":")[1];
+  return key === undefined ? [] : [`X-Api-Key: ${key}`];
+}
+
+function secretsOf(keys: string): Secrets<ApiKey> {
+  const text = keys.split(" ").join("\n");
+  return { keys: parseKeyLines(text), credentials: new Map() };
+}
+
 function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(text, (char) => char.charCodeAt(0));
 }
@@ -164,6 +180,7 @@ function optionsOf({ settings }: Exchange): ScriptOptions {
     }
   }
   const models = settings.get("models")?.split(" ").map((model) => [model]);
+  const keys = settings.get("keys");
   const presence = settings.get("engine");
   if (
     presence !== undefined && presence !== "leaves" && presence !== "never"
@@ -171,6 +188,7 @@ function optionsOf({ settings }: Exchange): ScriptOptions {
   return {
     config: JSON.parse(settings.get("config") ?? "{}"),
     ...(models === undefined ? {} : { models }),
+    ...(keys === undefined ? {} : { secrets: secretsOf(keys) }),
     ...(presence === undefined ? {} : { presence }),
     endpoints: [JSON.parse(settings.get("endpoint") ?? "{}")],
   };

@@ -18,10 +18,12 @@ import {
 import type { RequestRecord } from "../../bench/engine/request_log.ts";
 import { type InProcess, startInProcess } from "../../src/wiring/in_process.ts";
 import { LOAD_NAMES } from "../../src/cli/load_names.ts";
+import type { ApiKey } from "../../src/core/api_key.ts";
 import type { Config } from "../../src/config/config.ts";
 import { complaintsText, parseConfig } from "../../src/config/parse.ts";
 import type { Log, LogFields } from "../../src/core/outside.ts";
 import type { AccessRecord } from "../../src/gateway/access_log.ts";
+import type { Secrets } from "../../src/wiring/secrets.ts";
 import { assertLegalTrails } from "./phase_trail.ts";
 
 /** How a gateway is set up besides its addresses. */
@@ -32,6 +34,8 @@ export interface GatewayOptions {
   readonly endpoints?: readonly Record<string, unknown>[];
   /** Leaves the endpoints' ids to their default, the URL. */
   readonly isNameless?: boolean;
+  /** API keys of clients, and credentials of endpoints. */
+  readonly secrets?: Secrets<ApiKey>;
   /** Endpoints that must be eligible first; all unless given. */
   readonly readyCount?: number;
 }
@@ -115,6 +119,7 @@ export async function withGateway(
     configOf(options, servers),
     Object.assign(log, { takesDebug: true }),
     (record) => void records.push(record),
+    options.secrets,
   );
   try {
     await gateway.ready(options.readyCount ?? servers.length);
