@@ -5,8 +5,16 @@
  */
 import { assertEquals } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
+import { VirtualClock } from "../../tests/memory_sockets.ts";
 import { systemClock } from "./clock.ts";
 import { FileWatch, isRegularFile } from "./file_watch.ts";
+
+/** Looks again until it is so, for ten seconds at most. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let look = 0; look < 2_000 && !isSo(); look++) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
 
 /** A watch on `config` in a new folder, and what it has told. */
 class Site implements AsyncDisposable {
@@ -14,17 +22,13 @@ class Site implements AsyncDisposable {
   readonly path = `${this.folder}/config`;
   #watch: FileWatch | undefined;
   #count = 0;
-  #notify = () => {};
 
   /** Starts to watch; the first time is told at once. */
   async watch(options: { pollMs: number; watchesFolder: boolean }) {
     this.#watch = new FileWatch({
       path: this.path,
       clock: systemClock,
-      changed: () => {
-        this.#count++;
-        this.#notify();
-      },
+      changed: () => this.#count++,
       ...options,
     });
     await this.told(1);
@@ -32,14 +36,8 @@ class Site implements AsyncDisposable {
 
   /** Resolves once so many changes have been told, and not one more. */
   async told(count: number): Promise<void> {
-    while (this.#count < count) {
-      await new Promise<void>((resolve) => this.#notify = resolve);
-    }
+    await until(() => this.#count >= count);
     assertEquals(this.#count, count);
-  }
-
-  get count(): number {
-    return this.#count;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -102,6 +100,35 @@ test("FileWatch tells nothing of what is the same, or gone for a moment", async 
     await Deno.writeTextFile(site.path, "two");
     await site.told(2);
   }
+});
+
+test("FileWatch tells of what two looks in a row have found", async () => {
+  const clock = new VirtualClock();
+  const path = await Deno.makeTempFile();
+  let count = 0;
+  const watch = new FileWatch({
+    path,
+    clock,
+    changed: () => count++,
+    pollMs: 3_600_000,
+    watchesFolder: false,
+  });
+  // A look that has found something new has another one follow it.
+  const look = async () => {
+    await clock.advance(200);
+    await until(() => clock.timerCount === 2);
+    assertEquals(clock.timerCount, 2);
+  };
+  for (const text of ["half", "whole"]) {
+    await Deno.writeTextFile(path, text);
+    await look();
+    assertEquals(count, 0);
+  }
+  await clock.advance(200);
+  await until(() => count > 0);
+  watch.close();
+  assertEquals([count, clock.timerCount], [1, 0]);
+  await Deno.remove(path);
 });
 
 test("FileWatch goes on where there is no folder, and never reads a pipe", async () => {

@@ -162,6 +162,21 @@ test("Reloader reads once more for all who ask during a reading", async () => {
   assertEquals(asked.length, 0);
 });
 
+test("Reloader reads one at a time, also for whoever asks right at the end of one", async () => {
+  const { answer, applied, asked, reloader } = world();
+  const first = reloader.reload("admin");
+  const atItsEnd = first.then(() => reloader.reload("admin"));
+  const second = reloader.reload("admin");
+  await answer(accepted(OTHER));
+  assertEquals(asked.length, 1);
+  await answer(accepted({ routing: { imbalance: 3 } }));
+  await second;
+  await answer(accepted({ routing: { imbalance: 4 } }));
+  await atItsEnd;
+  assert(applied.length >= 2);
+  assertEquals(asked.length, 0);
+});
+
 test("Reloader changes nothing once it is stopped", async () => {
   const { answer, applied, events, reloader } = world();
   const reloading = reloader.reload("signal");
