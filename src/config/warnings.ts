@@ -7,6 +7,7 @@
  */
 import { isLoopbackHost } from "./admin.ts";
 import type { Config } from "./config.ts";
+import type { TenantSettings } from "./tenants.ts";
 
 /**
  * Returns one sentence for each doubtful setting.
@@ -33,6 +34,13 @@ export function configWarnings(
         " other machines: the token goes there as it is, without TLS",
     );
   }
+  const { auth, tenants } = config;
+  const hasLimits = tenants.listed.length > 0 || isAnySet(tenants.others);
+  if (hasLimits && auth.keysFile === undefined) {
+    warnings.push(
+      'Limits of "tenants" hold for nobody, as there is no "auth.keys_file"',
+    );
+  }
   for (const { id, basePath } of config.endpoints) {
     if (!/\/v1$/.test(basePath)) continue;
     warnings.push(
@@ -41,4 +49,9 @@ export function configWarnings(
     );
   }
   return warnings;
+}
+
+function isAnySet({ key, ...own }: TenantSettings): boolean {
+  return [...Object.values(own), ...Object.values(key)]
+    .some((value) => value !== undefined);
 }

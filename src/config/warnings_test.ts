@@ -41,6 +41,8 @@ test("configWarnings() warns of what reaches too far or nowhere", () => {
   const table: [Readonly<Record<string, unknown>>, RegExp][] = [
     [{ endpoints: [] }, /^No endpoint is configured/],
     [{ admin: { listen: "0.0.0.0:9" } }, /^Admin address "0.0.0.0"/],
+    [{ tenants: { red: {} } }, /^Limits of "tenants" hold for nobody/],
+    [{ tenants: { default: { queued: 0 } } }, /hold for nobody/],
     [{ endpoints: ["http://h/v1"] }, /sent as "\/v1\/v1\/models"$/],
   ];
   for (const [document, pattern] of table) {

@@ -11,10 +11,13 @@ import Anthropic, { NotFoundError } from "@anthropic-ai/sdk";
 const MODEL = "sim";
 
 /** Uses the Messages API: whole, streamed, and failing. */
-export async function useAnthropic(baseUrl: string): Promise<void> {
+export async function useAnthropic(
+  baseUrl: string,
+  apiKey = "none",
+): Promise<void> {
   const client = new Anthropic({
     baseURL: baseUrl,
-    apiKey: "none",
+    apiKey,
     // A retry would hide a fault of what is tested.
     maxRetries: 0,
   });

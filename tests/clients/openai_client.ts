@@ -12,10 +12,13 @@ import OpenAI, { NotFoundError } from "openai";
 const MODEL = "sim";
 
 /** Uses every API of the client that an inference server offers. */
-export async function useOpenai(baseUrl: string): Promise<void> {
+export async function useOpenai(
+  baseUrl: string,
+  apiKey = "none",
+): Promise<void> {
   const client = new OpenAI({
     baseURL: `${baseUrl}/v1`,
-    apiKey: "none",
+    apiKey,
     // A retry would hide a fault of what is tested.
     maxRetries: 0,
   });
