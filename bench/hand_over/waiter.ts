@@ -44,5 +44,4 @@ scope.onmessage = ({ data }) => {
     queue.collect(0);
     if (queue.size === 0) wait();
   });
-  wait();
 };

@@ -22,11 +22,22 @@ export class PlaceKeeper {
 
   /** Hands a reserved place on, or frees it. */
   release(slot: number, nowMs: number): void {
-    const isUseful = this.#board.waitingCount > 0 &&
-      takesWork(this.#endpoints, slot, nowMs);
-    const best = isUseful ? this.#board.best(slot) : -1;
-    if (best >= 0) this.#board.grant(best, slot);
-    else this.#endpoints.release(slot);
+    const endpoints = this.#endpoints;
+    if (this.#handOn(slot, nowMs)) return;
+    endpoints.release(slot);
+    // Who came in between looked for a place before it was free.
+    if (this.#board.waitingCount === 0 || !endpoints.tryReserve(slot)) return;
+    if (!this.#handOn(slot, nowMs)) endpoints.release(slot);
+  }
+
+  /** Hands a reserved place over; false when nobody may have it. */
+  #handOn(slot: number, nowMs: number): boolean {
+    if (this.#board.waitingCount === 0) return false;
+    if (!takesWork(this.#endpoints, slot, nowMs)) return false;
+    const best = this.#board.best(slot);
+    if (best < 0) return false;
+    this.#board.grant(best, slot);
+    return true;
   }
 }
 

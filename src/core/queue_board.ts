@@ -95,6 +95,16 @@ export class QueueBoard {
     return longest;
   }
 
+  /** Places handed over to other workers since the start. */
+  get handOverCount(): number {
+    let count = 0;
+    for (let worker = 0; worker < this.workerCount; worker++) {
+      // Each grant rings once.
+      count += Atomics.load(this.#words, rowOf(worker) + BELL) >>> 0;
+    }
+    return count;
+  }
+
   /** Calls of a worker that wait. */
   ownWaiting(worker: number): number {
     return Atomics.load(this.#words, rowOf(worker) + OWN_WAITING);

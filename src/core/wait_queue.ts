@@ -117,7 +117,11 @@ export class WaitQueue {
     }
     endpoints.release(slot);
     // Who came in between looked for a place before it was free.
-    if (board.waitingCount > 0) this.#serveSlot(slot, nowMs);
+    if (board.waitingCount === 0) return;
+    this.#serveSlot(slot, nowMs);
+    if (board.best(slot) < 0 || !takesWork(endpoints, slot, nowMs)) return;
+    if (!endpoints.tryReserve(slot)) return;
+    if (!this.#give(slot, nowMs)) endpoints.release(slot);
   }
 
   /** Takes the places that other workers have handed over. */
@@ -147,7 +151,8 @@ export class WaitQueue {
       if (pool === undefined) this.#giveUp(call, "unserved");
       else {
         this.#heads.delist(call);
-        call.pool = pool;
+        call.enterPool(pool);
+        this.#changes.update(call);
       }
     }
     this.#heads.clearPools();
@@ -248,7 +253,7 @@ export class WaitQueue {
   }
 
   #serveCall(call: WaitingCall, nowMs: number): void {
-    if (call.isPatient) return this.#serveSlot(call.facts.boundSlot, nowMs);
+    if (call.isPatient) return this.#serveSlot(call.boundSlot, nowMs);
     const { pool } = call;
     for (let index = 0; index < pool.count; index++) {
       if (call.heapPlace < 0) return;

@@ -20,7 +20,7 @@ export type GiveUpReason = "timeout" | "unserved" | "stopping";
 /** What a queue must know of a call; times on the gateway's clock. */
 export interface WaitingCallFacts {
   readonly pool: Pool;
-  /** The slot of its session's endpoint, or -1. */
+  /** The slot of its session's endpoint in that pool, or -1. */
   readonly boundSlot: number;
   /** Slots of endpoints that have failed it. */
   readonly tried: readonly number[] | undefined;
@@ -56,6 +56,8 @@ export class WaitingCall implements HeapEntry {
   /** When something about it changes next. */
   nextAtMs = 0;
   pool: Pool;
+  /** The slot of its session's endpoint, or -1. */
+  boundSlot: number;
   /** -1 once it is overdue. */
   level: number;
   isBoosted = false;
@@ -81,12 +83,25 @@ export class WaitingCall implements HeapEntry {
   ) {
     this.facts = facts;
     this.pool = facts.pool;
+    this.boundSlot = facts.boundSlot;
     this.level = facts.level;
     this.arrival = at.arrival;
     this.arrivedAtMs = at.nowMs;
     this.cell = at.cell;
     this.isPatient = facts.boundSlot >= 0 && facts.tried === undefined &&
       facts.patienceUntilMs > at.nowMs;
+    this.plan();
+  }
+
+  /**
+   * From now on it waits for `pool`. A session's endpoint that is none of it
+   * would be asked for in vain, and keep its places from those it serves.
+   */
+  enterPool(pool: Pool): void {
+    this.pool = pool;
+    if (pool.indexAt(this.boundSlot) >= 0) return;
+    this.boundSlot = -1;
+    this.isPatient = false;
     this.plan();
   }
 

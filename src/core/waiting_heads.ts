@@ -56,8 +56,8 @@ export class WaitingHeads {
 
   /** Puts a call where it belongs. */
   enlist(call: WaitingCall): void {
-    const { boundSlot, tried } = call.facts;
-    const { pool } = call;
+    const { tried } = call.facts;
+    const { boundSlot, pool } = call;
     if (tried !== undefined) {
       for (let index = 0; index < pool.count; index++) {
         const slot = pool.slot(index);
@@ -101,10 +101,9 @@ export class WaitingHeads {
   }
 
   #showCall(call: WaitingCall): void {
-    const { boundSlot } = call.facts;
+    const { boundSlot, pool } = call;
     if (boundSlot >= 0) this.#show(boundSlot);
     if (call.isPatient) return;
-    const { pool } = call;
     for (let index = 0; index < pool.count; index++) {
       this.#show(pool.slot(index));
     }

@@ -15,14 +15,16 @@ export interface Bell {
 }
 
 /**
- * Calls `onRing` after each change of the word, or several, until the returned
- * function is called. A pending wait does not keep the process alive.
+ * Calls `onRing` at once, as the word may have changed before, and after each
+ * change, or several, until the returned function is called. A pending wait
+ * does not keep the process alive.
  */
 export function listenTo(bell: Bell, onRing: () => void): () => void {
   const { words, index } = bell;
   let isOn = true;
   const listen = async (): Promise<void> => {
     let seen = Atomics.load(words, index);
+    onRing();
     // No limit: nothing may ring for as long as the thread lives.
     while (isOn) {
       const wait = Atomics.waitAsync(words, index, seen);
