@@ -111,30 +111,30 @@ function accessJson(record: AccessRecord, level: LogLevel): string {
   return `${JSON.stringify(line)}\n`;
 }
 
+/** Put together by hand: going by a list of fields takes half as long again. */
 function accessText(record: AccessRecord, level: LogLevel): string {
   const status = String(record.status ?? "-").padEnd(WIDTH.status);
   const ms = String(record.totalMs).padStart(WIDTH.ms);
   const method = quoted(record.method).padEnd(WIDTH.method);
   const head = textHead(record.atMs, level, ACCESS_EVENT);
   return `${head} ${status} ${ms}ms ${method} ${quoted(record.path)}` +
-    textFields({
-      error: record.error,
-      endpoint: record.endpoint,
-      affinity: record.affinity,
-      key: record.keySource,
-      session: record.session,
-      // What is usual says nothing.
-      attempts: record.attempts > 1 ? record.attempts : undefined,
-      queue: record.queueMs > 0 ? `${record.queueMs}ms` : undefined,
-      first: record.firstByteMs === undefined
-        ? undefined
-        : `${record.firstByteMs}ms`,
-      in: record.bytesIn,
-      out: record.bytesOut,
-      model: record.model,
-      id: record.requestId,
-      trace: record.traceId,
-    }) + "\n";
+    textField("error", record.error) +
+    textField("endpoint", record.endpoint) +
+    ` affinity=${record.affinity}` +
+    textField("key", record.keySource) +
+    textField("session", record.session) +
+    // What is usual says nothing.
+    (record.attempts > 1 ? ` attempts=${record.attempts}` : "") +
+    (record.queueMs > 0 ? ` queue=${record.queueMs}ms` : "") +
+    (record.firstByteMs === undefined ? "" : ` first=${record.firstByteMs}ms`) +
+    ` in=${record.bytesIn} out=${record.bytesOut}` +
+    textField("model", record.model) +
+    textField("id", record.requestId) +
+    textField("trace", record.traceId) + "\n";
+}
+
+function textField(name: string, value: string | undefined): string {
+  return value === undefined ? "" : ` ${name}=${quoted(value)}`;
 }
 
 function prefixOf(level: LogLevel, { hasPriority }: LineStyle): string {
