@@ -8,6 +8,7 @@
  */
 import type { Config, ListenAddress } from "../config/config.ts";
 import { sizeText } from "../config/quantity.ts";
+import type { TenantSettings } from "../config/tenants.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
 import type { HealthSettings } from "../core/health_settings.ts";
 
@@ -30,6 +31,7 @@ export function summaryLines(config: Config): string[] {
     ["admin.listen", addressText(config.admin.listen)],
     ["admin.token_file", config.admin.tokenFile ?? "none"],
     ["admin.metrics_open", String(config.admin.metricsOpen)],
+    ["auth.keys_file", config.auth.keysFile ?? "none"],
     ["session.sniff_window", sizeText(session.sniffWindowBytes)],
     ["session.capacity", session.capacity],
     ["session.idle_ttl", durationText(session.idleTtlMs)],
@@ -67,6 +69,11 @@ export function summaryLines(config: Config): string[] {
   return [
     ...rows.map(([key, value]) => `${key.padEnd(width)}  ${value}`),
     ...config.endpoints.map((spec) => `  ${endpointText(spec)}`),
+    `${"tenants".padEnd(width)}  ${config.tenants.listed.length}`,
+    `  default ${tenantText(config.tenants.others)}`,
+    ...config.tenants.listed.map(({ name, settings }) =>
+      `  ${name} ${tenantText(settings)}`
+    ),
     `${"session.keys".padEnd(width)}  ${session.keys.length}`,
     ...session.keys.map((source) => `  ${source}`),
   ];
@@ -114,6 +121,26 @@ function addressText({ hostname, port }: ListenAddress): string {
 
 function endpointText({ id, weight, maxInFlight }: EndpointSpec): string {
   return `${id} weight ${weight}, max_in_flight ${maxInFlight ?? "none"}`;
+}
+
+/** What a tenant may, without what it may have as much of as it wants. */
+function tenantText(settings: TenantSettings): string {
+  const { bodyBytes, key, models } = settings;
+  const limits: [name: string, value: string | number | undefined][] = [
+    ["requests_per_second", settings.rate?.perSecond],
+    ["burst", settings.rate?.burst],
+    ["concurrent", settings.concurrent],
+    ["queued", settings.queued],
+    ["body", bodyBytes === undefined ? undefined : sizeText(bodyBytes)],
+    ["priority_max", settings.priorityMax],
+    ["models", models && `[${models.join(", ")}]`],
+    ["key_requests_per_second", key.rate?.perSecond],
+    ["key_burst", key.rate?.burst],
+    ["key_concurrent", key.concurrent],
+  ];
+  const set = limits.filter(([, value]) => value !== undefined);
+  if (set.length === 0) return "unlimited";
+  return set.map(([name, value]) => `${name} ${value}`).join(", ");
 }
 
 function durationText(ms: number | undefined): string {

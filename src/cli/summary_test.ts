@@ -36,12 +36,27 @@ function plain(value: string | undefined): string | number | undefined {
 test("summaryLines() shows every key, with its default", () => {
   const values = shown(undefined);
   // A list is shown as its length, a mapping as what is in it.
-  const lists = ["endpoints", "session.keys", "health.headers"];
+  const lists = ["endpoints", "session.keys", "health.headers", "tenants"];
   for (const { key, initial } of configRows()) {
-    if (key.startsWith("endpoints[].")) continue;
+    if (/^(endpoints\[\]|tenants\.NAME)\./.test(key)) continue;
     if (lists.includes(key)) assert(values.has(key), key);
     else assertEquals(plain(values.get(key)), plain(initial), key);
   }
+});
+
+test("summaryLines() shows what tenants may", () => {
+  const tenants = {
+    red: { burst: 5, requests_per_second: 2, body: "1MiB", models: ["a", "b"] },
+    default: { key_concurrent: 3 },
+  };
+  const values = shown({ tenants });
+  assertEquals(values.get("tenants"), "1");
+  const lines = [...values.keys()].filter((key) => /^(red|default) /.test(key));
+  assertEquals(lines, [
+    "default key_concurrent 3",
+    "red requests_per_second 2, burst 5, body 1MiB, models [a, b]," +
+    " key_concurrent 3",
+  ]);
 });
 
 test("summaryLines() shows what was given", () => {
