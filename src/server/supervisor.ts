@@ -101,7 +101,8 @@ export class Supervisor<Start, Routes> {
   #start: Start;
   #port = 0;
   #isStopping = false;
-  #hasGivenUp = false;
+  /** Requests told to give up; -1 before there were any. */
+  #givenUpCount = -1;
   #cancelTick: () => void = () => {};
   #cancelLook: () => void = () => {};
   /** Workers replaced since the start. */
@@ -189,7 +190,9 @@ export class Supervisor<Start, Routes> {
   cut(): void {
     this.#beginStopping();
     this.#cancelLook();
-    this.#ended.resolve(this.#openCount(() => true) + this.#brokenCount());
+    const openCount = this.#openCount(() => true);
+    const cutCount = Math.max(openCount, this.#givenUpCount);
+    this.#ended.resolve(cutCount + this.#brokenCount());
     for (const { seat } of this.#posts) seat.end();
   }
 
@@ -212,8 +215,8 @@ export class Supervisor<Start, Routes> {
       this.cut();
       return;
     }
-    if (!this.#hasGivenUp && nowMs >= deadlineAtMs - FAREWELL_MS) {
-      this.#hasGivenUp = true;
+    if (this.#givenUpCount < 0 && nowMs >= deadlineAtMs - FAREWELL_MS) {
+      this.#givenUpCount = this.#openCount(() => true);
       for (const { seat } of this.#posts) seat.tell({ kind: "give_up" });
     }
     this.#cancelLook = clock.after(
