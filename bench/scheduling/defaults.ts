@@ -11,8 +11,11 @@ import { complaintsText, parseConfig } from "../../src/config/parse.ts";
 import { queueSettingsOf } from "../../src/simulate/settings.ts";
 import type { QueueSettings } from "../../src/simulate/virtual_gateway.ts";
 
-/** The settings for engines that get so many calls at once. */
-export function queueDefaults(inFlightMax: number): QueueSettings {
+/**
+ * The settings for engines that get so many calls at once; `undefined` has
+ * their limits learned.
+ */
+export function queueDefaults(inFlightMax?: number): QueueSettings {
   return queueSettingsOf(configOf({}), inFlightMax);
 }
 

@@ -3,9 +3,10 @@
  *
  * Usage: `deno run -A bench/scheduling/main.ts [--quick] [--workload NAME]
  * [--engines N] [--programs N] [--seed N] [--seeds N] [--cache TOKENS]
- * [--overdue MS] [--timeout MS] [--patience MS] [--boost RATIO]
+ * [--overdue MS] [--timeout MS] [--patience MS] [--boost RATIO] [--limit N]
  * [--json] [--svg FILE] | --validate | --sockets`
  *
+ * Limits of engines are learned, as by default, unless `--limit` is given.
  * Without an option it measures the mixed workload on 1, 4 and 16 engines and
  * the single shapes on 4, which takes some minutes. `--validate` holds the
  * model against the simulated HTTP engine, `--sockets` plays programs through
@@ -63,7 +64,7 @@ const ERROR_MAX = 0.1;
 /** Everything that may be asked for. */
 const OPTIONS = (
   "--quick --workload --engines --programs --seed --seeds --cache --overdue " +
-  "--timeout --patience --boost --json --svg --validate --sockets"
+  "--timeout --patience --boost --limit --json --svg --validate --sockets"
 ).split(" ");
 
 if (import.meta.main) await main(Deno.args);
@@ -133,7 +134,7 @@ function measure(
 }
 
 function queueOf(args: readonly string[]) {
-  const defaults = queueDefaults(ENGINE_MODEL.batchMax);
+  const defaults = queueDefaults(numberOption(args, "--limit"));
   return {
     ...defaults,
     overdueMs: numberOption(args, "--overdue") ?? defaults.overdueMs,

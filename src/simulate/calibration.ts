@@ -52,6 +52,8 @@ function closedRate(options: CalibrationOptions, closedCount: number): number {
   const endsAtMs: number[] = [];
   new Simulation({
     ...options,
+    // What is learned must not decide what is measured by.
+    queue: { ...options.queue, inFlightMax: options.model.batchMax },
     contender: contenderOf("fcfs"),
     engineCount: 1,
     closedCount,

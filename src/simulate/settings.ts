@@ -11,11 +11,12 @@ import type { QueueSettings } from "./virtual_gateway.ts";
 /**
  * The settings of a configuration.
  *
- * @param inFlightMax Calls that a simulated engine gets at once.
+ * @param inFlightMax Calls that a simulated engine gets at once; `undefined`
+ * to have the limit learned.
  */
 export function queueSettingsOf(
   config: Config,
-  inFlightMax: number,
+  inFlightMax: number | undefined,
 ): QueueSettings {
   return {
     boostRatio: config.queue.boostRatio,

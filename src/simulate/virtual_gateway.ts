@@ -5,11 +5,15 @@
  * What stands here is what `src/gateway/` does with them, less what can go
  * wrong: place, or hold and wait, then answer and settle.
  *
+ * Limits of engines are learned from how soon they answer, as a real gateway
+ * does unless it is told; gauges of the engines' own are not simulated.
+ *
  * Invariant: only real parts decide. A contender whose calls wait in the
  * engines has no limits, so that the queue is never reached.
  *
  * @module
  */
+import { CapacityTable } from "../core/capacity_table.ts";
 import { EndpointChoice } from "../core/endpoint_choice.ts";
 import { EndpointSlots } from "../core/endpoint_slots.ts";
 import { EndpointTable } from "../core/endpoint_table.ts";
@@ -41,8 +45,8 @@ export interface QueueSettings {
   readonly timeoutMs: number;
   /** How long a call waits for its session's endpoint alone. */
   readonly patienceMs: number;
-  /** Calls in flight on an endpoint; the engine's batch unless given. */
-  readonly inFlightMax: number;
+  /** Calls in flight on an endpoint; `undefined` for a limit that is learned. */
+  readonly inFlightMax: number | undefined;
 }
 
 /** What a virtual gateway is made of. */
@@ -72,6 +76,9 @@ const WAITING_MAX = 1_000_000;
 /** Calls of a run in flight at once. */
 const CALLS_MAX = 262_144;
 
+/** Bytes of a request's body for each token of its prompt: English text. */
+const TOKEN_BYTES = 4;
+
 /** One gateway of one worker. */
 export class VirtualGateway {
   readonly #deps: VirtualGatewayDeps;
@@ -84,6 +91,7 @@ export class VirtualGateway {
   readonly #placement: Placement;
   readonly #queue: WaitQueue;
   readonly #pool: Pool;
+  readonly #capacity: CapacityTable;
   /** Placed calls that have not ended, by id. */
   readonly #placed: (Placed | undefined)[] = [];
   #spills = 0;
@@ -96,8 +104,14 @@ export class VirtualGateway {
     this.#pool = poolOf(
       endpoints,
       deps.endpointCount,
-      isQueueing ? queue.inFlightMax : 0,
+      isQueueing ? queue.inFlightMax ?? 0 : 0,
     );
+    this.#capacity = new CapacityTable(endpoints);
+    if (isQueueing && queue.inFlightMax === undefined) {
+      for (let index = 0; index < this.#pool.count; index++) {
+        this.#capacity.setLearning(this.#pool.slot(index), true);
+      }
+    }
     this.#queue = new WaitQueue({
       board: QueueBoard.create(1),
       endpoints,
@@ -151,7 +165,15 @@ export class VirtualGateway {
   /** Notes that an engine has sent a call's first token. */
   answered(call: LiveCall): void {
     const placed = this.#placed[call.id];
-    if (placed !== undefined) this.#placement.answered(placed);
+    if (placed === undefined) return;
+    this.#placement.answered(placed);
+    this.#capacity.answered(placed.slot, {
+      kind: "stream",
+      requestBytes: TOKEN_BYTES * call.promptTokens,
+      firstByteMs: call.firstTokenAtMs - placed.placedAtMs,
+      inFlightAtStart: placed.inFlight,
+      nowMs: call.firstTokenAtMs,
+    });
   }
 
   /** Notes that an engine has sent a call's last token. */
