@@ -50,6 +50,7 @@ const SIDES: readonly (readonly [string, boolean, object])[] = [
   }],
   ["fcfs", true, { queue: { policy: "fcfs" } }],
   ["critical_path", true, { queue: { policy: "critical_path" } }],
+  ["las", true, { queue: { policy: "las" } }],
 ];
 
 /** Measures all sides, one after the other. */

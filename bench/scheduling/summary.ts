@@ -11,12 +11,12 @@ import type { ExperimentRow } from "../../src/simulate/experiment.ts";
 
 /** What is compared with what: ours, theirs, and the ratio wanted at most. */
 const RATIOS = [
-  ["critical_path", "round_robin", 0.5],
-  ["critical_path", "fcfs", 0.7],
-  ["critical_path", "sticky", 0.7],
-  ["critical_path", "oracle", 1.3],
+  ["las", "round_robin", 0.5],
   ["las", "fcfs", 0.7],
+  ["las", "sticky", 0.7],
   ["las", "oracle", 1.3],
+  ["critical_path", "fcfs", 0.7],
+  ["critical_path", "oracle", 1.3],
 ] as const;
 
 /**

@@ -18,7 +18,7 @@ const NAMES: LoadNames = {
   },
   defaultSources: ["header:x-session-id"],
   policyNames: ["power_of_two", "rendezvous"],
-  schedulingNames: ["critical_path", "fcfs"],
+  schedulingNames: ["critical_path", "fcfs", "las"],
   isPerRequest: (source) => source === "header:x-request-id",
 };
 

@@ -15,7 +15,7 @@ const NAMES: ConfigNames = {
   parseSource: () => {},
   defaultSources: ["header:x-session-id"],
   policyNames: ["rendezvous", "power_of_two"],
-  schedulingNames: ["critical_path", "fcfs"],
+  schedulingNames: ["critical_path", "fcfs", "las"],
 };
 
 function configOf(document: unknown): Config {
@@ -59,7 +59,7 @@ test("diffConfigs() tells values as one writes them", () => {
       "timeouts.idle: 5m -> none",
     ]],
     [{}, { routing: { affinity_patience: "0s" } }, [
-      "routing.affinity_patience: 1s -> 0s",
+      "routing.affinity_patience: 15s -> 0s",
     ]],
     [{}, { session: { keys: ["default", "body:a"] } }, [
       "session.keys: [header:x-session-id] -> [header:x-session-id, body:a]",

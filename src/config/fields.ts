@@ -144,7 +144,7 @@ export const FIELDS = {
   } satisfies Field<number>,
   affinityPatience: {
     path: "routing.affinity_patience",
-    initial: "1s",
+    initial: "15s",
     doc: "Duration that a request waits for its session's own endpoint before" +
       " it may be served elsewhere, or 0s",
     read: readDurationOrZero,

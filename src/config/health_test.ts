@@ -16,7 +16,7 @@ const NAMES: ConfigNames = {
   parseSource: () => undefined,
   defaultSources: [],
   policyNames: ["rendezvous", "power_of_two"],
-  schedulingNames: ["critical_path", "fcfs"],
+  schedulingNames: ["critical_path", "fcfs", "las"],
 };
 
 const URL = "http://h:1";

@@ -20,7 +20,7 @@ const NAMES: ConfigNames = {
   },
   defaultSources: ["header:x-session-id", "body:session_id"],
   policyNames: ["rendezvous", "power_of_two", "least_in_flight"],
-  schedulingNames: ["critical_path", "fcfs"],
+  schedulingNames: ["critical_path", "fcfs", "las"],
 };
 
 const CONTRACT = {
@@ -40,9 +40,9 @@ const CONTRACT = {
   routing: {
     policy: "rendezvous",
     imbalance: 1.25,
-    affinity_patience: "1s",
+    affinity_patience: "15s",
   },
-  queue: { policy: "critical_path", max: 1024, overdue: "20s" },
+  queue: { policy: "las", max: 1024, overdue: "45s" },
   limits: { body: "256MiB" },
   timeouts: { connect: "3s", first_byte: "none", idle: "5m" },
 };
@@ -211,14 +211,14 @@ test("parseConfig() defaults what is not given", () => {
     routing: {
       policy: "rendezvous",
       imbalance: 1.25,
-      affinityPatienceMs: 1_000,
+      affinityPatienceMs: 15_000,
     },
     queue: {
-      policy: "critical_path",
+      policy: "las",
       max: 1_024,
       sessionMax: 64,
       boostRatio: 2,
-      overdueMs: 20_000,
+      overdueMs: 45_000,
       keepaliveMs: undefined,
       priorityMin: -29,
       priorityMax: 0,

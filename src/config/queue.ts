@@ -47,7 +47,7 @@ export interface QueueSettings {
 export const QUEUE_FIELDS = {
   queuePolicy: {
     path: "queue.policy",
-    initial: "critical_path",
+    initial: "las",
     doc: "Scheduling policy of requests that wait for a full endpoint",
     read: readPolicy,
   },
@@ -75,7 +75,7 @@ export const QUEUE_FIELDS = {
   } satisfies Field<number>,
   queueOverdue: {
     path: "queue.overdue",
-    initial: "20s",
+    initial: "45s",
     doc: "Duration after which a waiting request goes before all others," +
       " oldest first, below timeouts.queue, or none",
     read: readDurationOrNone,

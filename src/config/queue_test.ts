@@ -102,7 +102,7 @@ test("parseConfig() takes both ends of every bound of a queue", () => {
     },
   });
   assertEquals(high.queue, {
-    policy: "critical_path",
+    policy: "las",
     max: 100_000,
     sessionMax: 10_000,
     boostRatio: 100,
@@ -125,7 +125,7 @@ test("parseConfig() wants a call overdue before it is given up", () => {
     assert(line.includes(`"timeouts.queue", which is`), line);
   }
   assert(
-    refused({ timeouts: { queue: "20s" } }).includes(`value is "20000ms"`),
+    refused({ timeouts: { queue: "45s" } }).includes(`value is "45000ms"`),
     "a default counts like a value",
   );
   const right: [overdue: string, timeout: string][] = [
@@ -148,11 +148,11 @@ test("parseConfig() wants priorities in order", () => {
 
 test("parseConfig() reads how long a call waits", () => {
   const table: [document: unknown, patienceMs: number, queueMs: unknown][] = [
-    [{}, 1_000, 60_000],
+    [{}, 15_000, 60_000],
     [{ routing: { affinity_patience: "0s" } }, 0, 60_000],
     [{ routing: { affinity_patience: "250ms" } }, 250, 60_000],
-    [{ timeouts: { queue: "none" } }, 1_000, undefined],
-    [{ timeouts: { queue: "10m" } }, 1_000, 600_000],
+    [{ timeouts: { queue: "none" } }, 15_000, undefined],
+    [{ timeouts: { queue: "10m" } }, 15_000, 600_000],
   ];
   for (const [document, patienceMs, queueMs] of table) {
     const { routing, timeouts } = accepted(document);

@@ -15,7 +15,7 @@ const SPOT: Spot = {
     parseSource: () => undefined,
     defaultSources: [],
     policyNames: [],
-    schedulingNames: ["critical_path", "fcfs"],
+    schedulingNames: ["critical_path", "fcfs", "las"],
   },
   complaints: [],
 };

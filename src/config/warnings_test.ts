@@ -16,7 +16,7 @@ function warningsOf(document: Readonly<Record<string, unknown>>): string[] {
       parseSource: () => {},
       defaultSources: ["header:x-session-id"],
       policyNames: ["rendezvous", "power_of_two"],
-      schedulingNames: ["critical_path", "fcfs"],
+      schedulingNames: ["critical_path", "fcfs", "las"],
     },
   });
   if (result.kind === "refused") throw new Error("Cannot parse the row");

@@ -13,10 +13,15 @@
 import { LEVEL_COUNT } from "../core/scheduling_policy.ts";
 
 /**
- * Service below which all sessions are alike, in milliseconds: about one short
- * answer. A session that has had less has hardly begun.
+ * Service below which all sessions are alike, in milliseconds: about what an
+ * ordinary conversation takes as a whole.
+ *
+ * The queue then has such sessions go on before new ones begin, and only long
+ * runs make way. With a quantum of one short answer every newcomer goes before
+ * everybody who has begun: more sessions are alive at once than an engine's
+ * prefix cache holds, each call is prefilled anew, and all of them get slower.
  */
-export const QUANTUM_MS = 1_000;
+export const QUANTUM_MS = 60_000;
 
 /** From here on all sizes share the last level; it must stay below 2^31. */
 const TOP_RATIO = 2 ** (LEVEL_COUNT - 2);

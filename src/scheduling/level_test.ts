@@ -72,13 +72,13 @@ test("levelOf() never falls", () => {
 test("las goes by attained service, critical_path by the path alone", () => {
   const table: [ms: number, level: number][] = [
     [0, 0],
-    [999, 0],
-    [1_000, 1],
-    [1_999, 1],
-    [2_000, 2],
-    [3_999, 2],
-    [4_000, 3],
-    [3_600_000, 12],
+    [59_999, 0],
+    [60_000, 1],
+    [119_999, 1],
+    [120_000, 2],
+    [239_999, 2],
+    [240_000, 3],
+    [3_600_000, 6],
   ];
   for (const [ms, level] of table) {
     const attained = { ...NEW, attainedMs: ms };
@@ -92,9 +92,9 @@ test("las goes by attained service, critical_path by the path alone", () => {
 });
 
 test("a wide session falls behind under las, not under critical_path", () => {
-  // Ten calls of 2 s at once, against one session of 4 s in a chain.
-  const wide = { ...NEW, attainedMs: 20_000, criticalPathMs: 2_000 };
-  const deep = { ...NEW, attainedMs: 4_000, criticalPathMs: 4_000 };
+  // Ten calls of 50 s at once, against one session of 100 s in a chain.
+  const wide = { ...NEW, attainedMs: 500_000, criticalPathMs: 50_000 };
+  const deep = { ...NEW, attainedMs: 100_000, criticalPathMs: 100_000 };
   const [byTotal, byPath] = [las.create(), criticalPath.create()];
   assert(byTotal.level(wide) > byTotal.level(deep));
   assert(byPath.level(wide) < byPath.level(deep));

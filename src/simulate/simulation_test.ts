@@ -108,27 +108,52 @@ test("Simulation sheds a program whose call waits too long", () => {
 });
 
 test("Simulation serves by the policy of the contender", () => {
-  // While the first call runs for two seconds, two new sessions start to wait,
-  // the one with more work first. Then the first session comes back.
-  const programs = [
-    serial(0, 0, [[100, 200], [10, 20]]),
-    serial(1, 10, [[400, 400]]),
-    serial(2, 20, [[100, 20]]),
-  ];
+  // While the first call runs, two new sessions start to wait, the one with
+  // more work first. Then the first session comes back.
+  const later = [serial(1, 10, [[400, 400]]), serial(2, 20, [[100, 20]])];
+  const short = serial(0, 0, [[100, 200], [10, 20]]);
+  const long = serial(0, 0, [[100, 6_200], [10, 20]]);
   const table = [
-    ["sticky", [0, 1, 2, 0]],
-    ["queued_round_robin", [0, 1, 2, 0]],
-    // New sessions go before one that has been served for two seconds.
-    ["critical_path", [0, 1, 2, 0]],
+    ["sticky", short, [0, 1, 2, 0]],
+    ["queued_round_robin", short, [0, 1, 2, 0]],
+    // Two seconds of service are no reason to make way for who is new.
+    ["critical_path", short, [0, 1, 0, 2]],
+    ["las", short, [0, 1, 0, 2]],
+    ["fcfs", long, [0, 1, 0, 2]],
+    // Sixty-two are.
+    ["critical_path", long, [0, 1, 2, 0]],
+    ["las", long, [0, 1, 2, 0]],
     // Left are 0.2, 0.3 and 4.4 s, of which the first comes back last.
-    ["oracle", [0, 2, 0, 1]],
+    ["oracle", short, [0, 2, 0, 1]],
   ] as const;
-  const queue = { ...QUEUE, boostRatio: Infinity };
-  for (const [name, order] of table) {
+  const queue = {
+    ...QUEUE,
+    boostRatio: Infinity,
+    overdueMs: Infinity,
+    timeoutMs: Infinity,
+  };
+  for (const [name, first, order] of table) {
     const contender = contenderOf(name);
-    const { calls } = play({ programs, contender, queue });
+    const { calls } = play({ programs: [first, ...later], contender, queue });
     assertEquals(calls.map(({ program }) => program), [...order], name);
   }
+});
+
+test("Simulation learns how many calls an engine takes", () => {
+  const programs = drawPrograms({
+    workload: "bfcl",
+    programCount: 150,
+    programsPerSecond: 20,
+    seed: 3,
+  });
+  const queue = { ...QUEUE, inFlightMax: undefined, timeoutMs: Infinity };
+  const options = { programs, model: ENGINE_MODEL, queue };
+  const learned = play({ ...options, contender: contenderOf("las") });
+  assert(learned.figures.longestQueuedMs > 0);
+  assertEquals(learned.outcomes.length, programs.length);
+  // Who waits in the engine is not held back by what nobody learns.
+  const plain = play({ ...options, contender: contenderOf("sticky") });
+  assertEquals(plain.figures.longestQueuedMs, 0);
 });
 
 test("Simulation never has more calls on an engine than let through", () => {

@@ -23,7 +23,7 @@ function listOf(...weights: readonly number[]): readonly EndpointSpec[] {
       parseSource: () => {},
       defaultSources: ["header:x"],
       policyNames: ["rendezvous", "power_of_two"],
-      schedulingNames: ["critical_path"],
+      schedulingNames: ["critical_path", "las"],
     },
   });
   if (result.kind === "refused") throw new Error("Cannot parse the list");
