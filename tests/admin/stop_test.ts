@@ -75,10 +75,14 @@ test("stop: running streams finish while nobody new is let in (F16 PostHog #7386
 });
 
 test("stop: what has not finished by the deadline is cut and counted (F16 wso2 #2122)", async () => {
-  await withGate("deadline: 300ms", async ({ port, process }) => {
+  await withGate("deadline: 800ms", async ({ admin, port, process }) => {
     using stream = await openStream(port);
     using upload = await RawClient.connect(port);
     await upload.send(post("/sink", "x".repeat(100_000)).slice(0, 50_000));
+    await until("both heads to be read", async () => {
+      const { body } = await admin("/metrics");
+      return /^tryst_requests_received_total 2$/m.test(body);
+    });
     process.signal("SIGTERM");
     const { code, err } = await process.ended();
     assertEquals(code, 1, err);
