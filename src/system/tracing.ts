@@ -33,7 +33,7 @@ const ANSWER_MS = 5_000;
 const KIND = { server: 2, client: 3 } as const;
 const STATUS_ERROR = 2;
 
-/** Bit of `flags` that says that bit 9 means something (OTLP 1.1). */
+/** Trace flags of every span that is sent: it was sampled. */
 const FLAGS_SAMPLED = 1;
 
 const NS_PER_MS = 1_000_000n;
