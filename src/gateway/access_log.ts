@@ -48,6 +48,8 @@ export interface AccessRecord {
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly model: string | undefined;
+  /** Whose request it was; `undefined` where clients need no API key. */
+  readonly tenant: string | undefined;
   readonly traceId: string | undefined;
 }
 
@@ -179,6 +181,7 @@ export class AccessLog {
       bytesIn: sniffed?.byteCount() ?? 0,
       bytesOut: body instanceof Uint8Array ? body.length : call.bytesOut,
       model: sniffed?.model?.slice(0, MODEL_CHARS_MAX),
+      tenant: call.tenancy?.tenant,
       traceId: call.trace?.traceId ?? traceContextOf(head.headers)?.traceId,
     };
   }
@@ -206,6 +209,7 @@ function attributesOf(record: AccessRecord) {
     "http.response.body.size": record.bytesOut,
     "error.type": record.isFailure ? record.error : undefined,
     "gen_ai.request.model": record.model,
+    "tryst.tenant": record.tenant,
     "tryst.request_id": record.requestId,
     "tryst.endpoint": record.endpoint,
     "tryst.affinity": record.affinity,

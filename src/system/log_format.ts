@@ -106,6 +106,7 @@ function accessJson(record: AccessRecord, level: LogLevel): string {
     "bytes_in": record.bytesIn,
     "bytes_out": record.bytesOut,
     model: record.model,
+    tenant: record.tenant,
     "trace_id": record.traceId,
   };
   return `${JSON.stringify(line)}\n`;
@@ -129,6 +130,7 @@ function accessText(record: AccessRecord, level: LogLevel): string {
     (record.firstByteMs === undefined ? "" : ` first=${record.firstByteMs}ms`) +
     ` in=${record.bytesIn} out=${record.bytesOut}` +
     textField("model", record.model) +
+    textField("tenant", record.tenant) +
     textField("id", record.requestId) +
     textField("trace", record.traceId) + "\n";
 }

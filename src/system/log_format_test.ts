@@ -31,6 +31,7 @@ const RECORD: AccessRecord = {
   bytesIn: 1024,
   bytesOut: 20480,
   model: "m 1",
+  tenant: "red",
   traceId: undefined,
 };
 
@@ -70,7 +71,7 @@ test("accessLine() has columns for people and members for programs", () => {
     "1970-01-01T00:00:00.000Z INFO  request.settled 200     345ms POST" +
       " /v1/chat/completions endpoint=gpu0 affinity=hit" +
       " key=header:x-session-id session=0badcafe first=12ms in=1024" +
-      ' out=20480 model="m 1" id=req-1\n',
+      ' out=20480 model="m 1" tenant=red id=req-1\n',
   );
   assertEquals(JSON.parse(accessLine(RECORD, JSON_LINES)), {
     time: "1970-01-01T00:00:00.000Z",
@@ -91,6 +92,7 @@ test("accessLine() has columns for people and members for programs", () => {
     "bytes_in": 1024,
     "bytes_out": 20480,
     model: "m 1",
+    tenant: "red",
   });
   const failed = {
     ...RECORD,

@@ -5,6 +5,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { parseKeyLines } from "../../src/config/key_lines.ts";
 import type { AccessRecord } from "../../src/gateway/access_log.ts";
 import {
   accessLine,
@@ -72,6 +73,7 @@ test("a request that is served has a record of how it went", async () => {
       bytesIn: body.length,
       bytesOut: answer.byteLength,
       model: records[0]?.model,
+      tenant: undefined,
       traceId: "a".repeat(32),
     }]);
     assertEquals(/^[0-9a-f]{8}$/.test(records[0]?.session ?? ""), true);
@@ -249,4 +251,24 @@ test("no line holds what a client keeps secret", async () => {
       { config },
     );
   }
+});
+
+test("a record names the tenant, and neither record nor event its key", async () => {
+  const key = "SECRET-key-0123456789";
+  const keys = parseKeyLines(`red:${key}`);
+  const secrets = { keys, credentials: new Map() };
+  const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+  await withScript(always(answer), async (world) => {
+    using client = await RawClient.connect(world.port);
+    for (const given of [key, `${key}-wrong`]) {
+      await client.send(post("/x", "{}", [`Authorization: Bearer ${given}`]));
+      await client.reply();
+    }
+    await world.idle();
+    assertEquals(
+      world.records.map(({ status, tenant }) => [status, tenant]),
+      [[200, "red"], [401, undefined]],
+    );
+    assert(!allLines(world).includes("SECRET"));
+  }, { secrets });
 });
