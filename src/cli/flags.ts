@@ -89,4 +89,20 @@ export const CONFIG_FLAGS: readonly ConfigFlag[] = [
     isList: false,
     doc: "Worker threads, or auto for one for each core",
   },
+  {
+    name: "--log-level",
+    value: "debug|info|warn|error",
+    env: "TRYST_LOG_LEVEL",
+    path: "log.level",
+    isList: false,
+    doc: "Least level that is logged: debug, info, warn or error",
+  },
+  {
+    name: "--log-format",
+    value: "text|json",
+    env: "TRYST_LOG_FORMAT",
+    path: "log.format",
+    isList: false,
+    doc: "How lines of the log are written: text or json",
+  },
 ];

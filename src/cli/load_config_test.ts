@@ -110,6 +110,8 @@ test("loadConfig() has a flag and a variable for the same keys", async () => {
     "endpoints": "http://h:1-2",
     "session.keys": "header:x-a",
     "workers": "7",
+    "log.level": "warn",
+    "log.format": "json",
   };
   const flags: string[] = [];
   const env: Record<string, string> = {};
