@@ -52,7 +52,7 @@ async function withGate(
 ): Promise<void> {
   const gate = new Gate();
   await withScript(
-    (peer) => gate.take(peer),
+    (peer, request) => gate.take(peer, request),
     (world) => body(world, gate),
     { secrets: SECRETS, ...options },
   );
@@ -60,10 +60,13 @@ async function withGate(
 
 /** Requests that the engine has and has not answered. */
 class Gate {
+  /** Paths in the order in which they came. */
+  readonly came: string[] = [];
   readonly #open: Peer[] = [];
   #wake: () => void = () => {};
 
-  take(peer: Peer): Promise<void> {
+  take(peer: Peer, request: string): Promise<void> {
+    this.came.push(request.split(" ", 2)[1] ?? "");
     this.#open.push(peer);
     this.#wake();
     return Promise.resolve();
@@ -193,20 +196,57 @@ function heldOf(limits: TenantLimits): number {
   return held;
 }
 
+/** Resolves once so many requests wait; fails after a second. */
+async function waitFor(
+  { assembly }: GatewayWorld["gateway"],
+  count: number,
+): Promise<void> {
+  for (let look = 0; look < 200; look++) {
+    if (assembly.admission.waitingCount === count) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error(`Cannot see ${count} requests wait`);
+}
+
+test("a tenant may have a priority of its own, higher or lower than others'", async () => {
+  const options = {
+    endpoints: [{ max_in_flight: 1 }],
+    config: {
+      queue: { priority_max: -5 },
+      tenants: { red: { priority_max: 0 }, green: { priority_max: -9 } },
+    },
+    secrets: {
+      ...SECRETS,
+      keys: [...SECRETS.keys, ...parseKeyLines("green:green-key-0123456789")],
+    },
+  };
+  await withGate(options, async ({ gateway, port }, gate) => {
+    const clients = [await sent(port, bare("GET", "/first", [BLUE]))];
+    await gate.until(1);
+    const GREEN = "X-Api-Key: green-key-0123456789";
+    for (const [path, key] of [["/g", GREEN], ["/b", BLUE], ["/r", RED]]) {
+      clients.push(await sent(port, bare("GET", path ?? "", [key ?? ""])));
+      await waitFor(gateway, clients.length - 1);
+    }
+    for (const _client of clients) {
+      await gate.until(1);
+      await gate.answer();
+    }
+    for (const client of clients) {
+      assertEquals((await client.reply()).status, 200);
+      client.close();
+    }
+    assertEquals(gate.came, ["/first", "/r", "/b", "/g"]);
+  });
+});
+
 test("only so many requests of a tenant wait, and others still do", async () => {
   const options = {
     endpoints: [{ max_in_flight: 1 }],
     config: { tenants: { red: { queued: 1 } } },
   };
   await withGate(options, async ({ gateway, port }, gate) => {
-    const { admission } = gateway.assembly;
-    const untilWaiting = async (count: number) => {
-      for (let look = 0; look < 200; look++) {
-        if (admission.waitingCount === count) return;
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-      throw new Error(`Cannot see ${count} requests wait`);
-    };
+    const untilWaiting = (count: number) => waitFor(gateway, count);
     using one = await sent(port, bare("GET", "/v1/1", [RED]));
     await gate.until(1);
     using two = await sent(port, bare("GET", "/v1/2", [RED]));

@@ -1,0 +1,145 @@
+/**
+ * What a call takes of its tenant is given back whichever way it ends, and
+ * what is left is told as clients know it.
+ *
+ * @module
+ */
+import { assertEquals, assertThrows } from "@std/assert";
+import { test } from "../../tests/leakproof.ts";
+import type { TenantSettings } from "../config/tenants.ts";
+import { GatewayError } from "../core/error.ts";
+import type { Header } from "../core/request.ts";
+import { TenantLimits } from "../core/tenant_limits.ts";
+import { TenantScope } from "../core/tenant_scope.ts";
+import { Tenancy } from "./tenancy.ts";
+
+const NOW_MS = 1_796_000_000_000;
+
+const NONE: TenantSettings = {
+  rate: undefined,
+  concurrent: undefined,
+  queued: undefined,
+  bodyBytes: undefined,
+  priorityMax: undefined,
+  models: undefined,
+  key: { rate: undefined, concurrent: undefined },
+};
+
+/** Makes calls of one key, whose limits are in the slots 1 and 2. */
+function tenant(settings: Partial<TenantSettings>): {
+  readonly call: () => Tenancy;
+  readonly limits: TenantLimits;
+} {
+  const limits = new TenantLimits(TenantLimits.create(1, NOW_MS), 0);
+  const caller = {
+    tenant: "red",
+    digest: "",
+    expiresAtMs: undefined,
+    slot: 1,
+    tenantSlot: 2,
+    settings: { ...NONE, ...settings },
+    scope: new TenantScope("red"),
+  };
+  return { call: () => new Tenancy(caller, limits), limits };
+}
+
+function codeOf(step: () => void): string {
+  return assertThrows(step, GatewayError).code;
+}
+
+test("Tenancy.enter() takes nothing where it refuses", () => {
+  const { call, limits } = tenant({
+    rate: { perSecond: 1, burst: 1 },
+    concurrent: 1,
+    key: { rate: { perSecond: 0.001, burst: 2 }, concurrent: 9 },
+  });
+  const first = call();
+  first.enter(NOW_MS);
+  assertEquals(codeOf(() => call().enter(NOW_MS)), "tenant_full");
+  assertEquals(limits.held("running", 1), 1);
+  first.leave();
+  first.leave();
+  assertEquals(codeOf(() => call().enter(NOW_MS)), "rate_limited");
+  assertEquals([limits.held("running", 1), limits.held("running", 2)], [0, 0]);
+  // The second token of the key is still there: the tenant refused.
+  call().enter(NOW_MS + 1_000);
+  assertEquals(codeOf(() => call().enter(NOW_MS + 2_000)), "tenant_full");
+});
+
+test("Tenancy.takeWaiting() is taken once, and given back once", () => {
+  const { call, limits } = tenant({ queued: 1 });
+  const one = call();
+  one.takeWaiting();
+  one.takeWaiting();
+  assertEquals(limits.held("waiting", 2), 1);
+  assertEquals(codeOf(() => call().takeWaiting()), "tenant_queue_full");
+  one.giveWaiting();
+  one.leave();
+  assertEquals(limits.held("waiting", 2), 0);
+  call().takeWaiting();
+});
+
+test("Tenancy.enter() says when it is worth while to try again", () => {
+  const rows = [
+    { perSecond: 100, afterMs: 0, retryAfterS: 1 },
+    { perSecond: 1, afterMs: 1, retryAfterS: 1 },
+    { perSecond: 0.5, afterMs: 0, retryAfterS: 2 },
+    { perSecond: 0.5, afterMs: 1_001, retryAfterS: 1 },
+    { perSecond: 0.001, afterMs: 0, retryAfterS: 1_000 },
+  ];
+  for (const { afterMs, perSecond, retryAfterS } of rows) {
+    const { call } = tenant({ rate: { perSecond, burst: 1 } });
+    call().enter(NOW_MS);
+    const refused = assertThrows(
+      () => call().enter(NOW_MS + afterMs),
+      GatewayError,
+    );
+    assertEquals(refused.retryAfterS, retryAfterS);
+  }
+});
+
+test("Tenancy.addHeaders() says what is left, in the words of two APIs", () => {
+  const rows = [
+    { perSecond: 50, burst: 100, reset: "20ms", policy: "2", t: "1" },
+    { perSecond: 0.8, burst: 2, reset: "1.25s", policy: "3", t: "2" },
+    { perSecond: 1 / 360, burst: 1, reset: "6m0s", policy: "360", t: "360" },
+    { perSecond: 0.01, burst: 1, reset: "1m40s", policy: "100", t: "100" },
+  ];
+  for (const { burst, perSecond, policy, reset, t } of rows) {
+    const one = tenant({ rate: { perSecond, burst } }).call();
+    one.enter(NOW_MS);
+    const headers: Header[] = [];
+    one.addHeaders(headers);
+    assertEquals(headers, [
+      ["x-ratelimit-limit-requests", String(burst)],
+      ["x-ratelimit-remaining-requests", String(burst - 1)],
+      ["x-ratelimit-reset-requests", reset],
+      ["ratelimit-policy", `"requests";q=${burst};w=${policy}`],
+      ["ratelimit", `"requests";r=${burst - 1};t=${t}`],
+    ]);
+    for (const [name] of headers) assertEquals(one.answersFor(name), true);
+    assertEquals(one.answersFor("x-ratelimit-limit-tokens"), false);
+  }
+  const free = tenant({}).call();
+  free.enter(NOW_MS);
+  const headers: Header[] = [];
+  free.addHeaders(headers);
+  assertEquals([headers, free.answersFor("ratelimit")], [[], false]);
+});
+
+test("Tenancy.addHeaders() tells of the limit that is the nearest", () => {
+  const rows = [
+    { tenantBurst: 9, keyBurst: 3, limit: "3" },
+    { tenantBurst: 3, keyBurst: 9, limit: "3" },
+  ];
+  for (const { keyBurst, limit, tenantBurst } of rows) {
+    const one = tenant({
+      rate: { perSecond: 1, burst: tenantBurst },
+      key: { rate: { perSecond: 1, burst: keyBurst }, concurrent: undefined },
+    }).call();
+    one.enter(NOW_MS);
+    const headers: Header[] = [];
+    one.addHeaders(headers);
+    assertEquals(headers[0], ["x-ratelimit-limit-requests", limit]);
+  }
+});
