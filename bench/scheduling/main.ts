@@ -26,6 +26,7 @@ import {
 } from "../../src/simulate/experiment.ts";
 import { TABLE_LEGEND, tableLines } from "../../src/simulate/table.ts";
 import { queueDefaults } from "./defaults.ts";
+import { overSeedsLines } from "./over_seeds.ts";
 import { plotOf } from "./plot.ts";
 import { measureSockets } from "./sockets.ts";
 import { summaryLines } from "./summary.ts";
@@ -85,8 +86,10 @@ async function main(args: readonly string[]): Promise<void> {
     if (!args.includes("--json")) print(own);
     rows.push(...own);
   }
-  if (args.includes("--json")) say(JSON.stringify({ rows }, null, 2));
-  else TABLE_LEGEND.forEach(say);
+  const settings = { model: modelOf(args), queue: queueOf(args) };
+  if (args.includes("--json")) {
+    say(JSON.stringify({ settings, rows }, null, 2));
+  } else TABLE_LEGEND.forEach(say);
   const file = option(args, "--svg");
   if (file !== undefined) await Deno.writeTextFile(file, plotOf(rows));
 }
@@ -110,8 +113,6 @@ function measure(
   const isQuick = args.includes("--quick");
   const first = numberOption(args, "--seed") ?? 1;
   const seeds = numberOption(args, "--seeds") ?? 1;
-  const cacheTokens = numberOption(args, "--cache") ??
-    ENGINE_MODEL.cacheBlocks * BLOCK_TOKENS;
   const rows: ExperimentRow[] = [];
   for (let seed = first; seed < first + seeds; seed++) {
     const experiment = runExperiment({
@@ -122,15 +123,21 @@ function measure(
         (isQuick ? QUICK_PROGRAMS : PROGRAMS),
       loads: isQuick ? [0.9] : LOADS,
       contenders: CONTENDERS,
-      model: {
-        ...ENGINE_MODEL,
-        cacheBlocks: Math.floor(cacheTokens / BLOCK_TOKENS),
-      },
+      model: modelOf(args),
       queue: queueOf(args),
     });
     rows.push(...experiment);
   }
   return rows;
+}
+
+function modelOf(args: readonly string[]) {
+  const cacheTokens = numberOption(args, "--cache") ??
+    ENGINE_MODEL.cacheBlocks * BLOCK_TOKENS;
+  return {
+    ...ENGINE_MODEL,
+    cacheBlocks: Math.floor(cacheTokens / BLOCK_TOKENS),
+  };
 }
 
 function queueOf(args: readonly string[]) {
@@ -147,7 +154,12 @@ function queueOf(args: readonly string[]) {
 function print(rows: readonly ExperimentRow[]): void {
   tableLines(rows).forEach(say);
   say("");
-  for (const seed of new Set(rows.map((row) => row.seed))) {
+  const seeds = new Set(rows.map((row) => row.seed));
+  if (seeds.size > 1) {
+    overSeedsLines(rows).forEach(say);
+    say("");
+  }
+  for (const seed of seeds) {
     say(`seed ${seed}`);
     const lines = summaryLines(rows.filter((row) => row.seed === seed));
     lines.forEach((line) => say(`  ${line}`));

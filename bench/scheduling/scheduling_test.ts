@@ -14,6 +14,7 @@ import { Simulation } from "../../src/simulate/simulation.ts";
 import { test } from "../../tests/leakproof.ts";
 import { queueDefaults } from "./defaults.ts";
 import { playOverHttp } from "./http_player.ts";
+import { overSeedsLines } from "./over_seeds.ts";
 import { plotOf } from "./plot.ts";
 import { summaryLines } from "./summary.ts";
 
@@ -135,5 +136,24 @@ test("summaryLines() works out ratios and throughput at equal response", () => {
     "load 0.90: critical_path / fcfs: mean 0.40 (want at most 0.7), p50 0.40, p99 0.40",
     "at a mean response of 15.0 s: fcfs carries 6.000 programs/s",
     "at a mean response of 15.0 s: critical_path carries over 9.000 programs/s",
+  ]);
+});
+
+test("overSeedsLines() compares seed by seed, and tells the worst wait", () => {
+  const second = (one: ExperimentRow): ExperimentRow => ({
+    ...one,
+    seed: 2,
+    figures: { ...one.figures, longestQueuedMs: 45_000, shed: 3 },
+  });
+  // In the second seed everything takes ten times as long.
+  const rows = [
+    row("fcfs", 0.9, 10_000),
+    row("las", 0.9, 2_000),
+    second(row("las", 0.9, 80_000)),
+    second(row("fcfs", 0.9, 100_000)),
+  ];
+  assertEquals(overSeedsLines(rows), [
+    "load 0.90: fcfs: mean 10.0 100.0 s, of fcfs 1.00 (p99 1.00), queued at most 45.0 s, shed 3",
+    "load 0.90: las: mean 2.0 80.0 s, of fcfs 0.40 (p99 0.40), queued at most 45.0 s, shed 3",
   ]);
 });
