@@ -36,12 +36,13 @@ scope.onmessage = ({ data }) => {
       timeoutAtMs: Infinity,
       poolNow: () => pool,
       // The place stays taken: the other thread gives it back once more.
-      granted: () => scope.postMessage((now() - (stamps[0] ?? 0)) * 1_000),
+      granted: () => {
+        scope.postMessage((now() - (stamps[0] ?? 0)) * 1_000);
+        queueMicrotask(wait);
+      },
       gaveUp: () => {},
     }, 0);
   }
-  listenTo(board.bell(1), () => {
-    queue.collect(0);
-    if (queue.size === 0) wait();
-  });
+  listenTo(board.bell(1), () => queue.collect(0));
+  wait();
 };
