@@ -29,6 +29,8 @@ export interface HoldingReading {
   readonly sniffBytesMax: number;
   readonly queue: {
     readonly longestWaitMs: number;
+    /** Places handed over to other workers since the start. */
+    readonly handOverCount: number;
     /** Waiting calls by level from -1, which is overdue. */
     readonly levels: readonly {
       readonly level: number;
@@ -105,6 +107,12 @@ const FAMILIES: readonly HoldingFamily[] = [
     name: "tryst_queue_longest_wait_seconds",
     help: "How long the longest waiting request has waited.",
     value: ({ queue }) => queue.longestWaitMs / MS_PER_S,
+  },
+  {
+    kind: "counter",
+    name: "tryst_queue_hand_overs_total",
+    help: "Places given to a waiting request of another worker.",
+    value: ({ queue }) => queue.handOverCount,
   },
 ];
 

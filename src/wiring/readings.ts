@@ -28,6 +28,7 @@ export function readHoldings(
     sniffBytesMax: config.limits.sniffMemoryBytes,
     queue: {
       longestWaitMs: board.waitingCount === 0 ? 0 : board.longestWaitMs,
+      handOverCount: board.handOverCount,
       levels: Array.from({ length: LEVEL_COUNT + 1 }, (_, index) => {
         const level = index - 1;
         return { level, count: Math.max(0, board.waitingOn(level)) };

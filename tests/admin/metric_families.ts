@@ -135,6 +135,7 @@ function holdings() {
     sniffBytesMax: 65_536,
     queue: {
       longestWaitMs: 1_500,
+      handOverCount: 3,
       levels: Array.from(
         { length: LEVEL_COUNT + 1 },
         (_, index) => ({ level: index - 1, count: index }),
