@@ -14,6 +14,7 @@ import type { ApiKey } from "../core/api_key.ts";
 import type { Header } from "../core/request.ts";
 import type { Secrets } from "../wiring/secrets.ts";
 import type { Edge } from "./edge.ts";
+import { SECRET_VARIABLES } from "./service_variables.ts";
 
 /** 4,096 keys with their digests and dates take less than half of it. */
 const KEYS_BYTES_MAX = 2 ** 20;
@@ -23,6 +24,8 @@ const CREDENTIAL_BYTES_MAX = 8_193;
 
 /** Visible ASCII with blanks inside, as a header can carry it. */
 const CREDENTIAL = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+const VARIABLE = SECRET_VARIABLES.apiKeys.name;
 
 /** The bits of a file's mode by which others than its owner may use it. */
 const OTHERS = 0o077;
@@ -37,11 +40,13 @@ export async function readSecrets(
   edge: Edge,
 ): Promise<Secrets<ApiKey>> {
   const { keysFile } = auth;
-  const keys = keysFile === undefined ? undefined : await read(keysFile, {
+  const given = edge.env(VARIABLE);
+  const ofFile = keysFile === undefined ? undefined : await read(keysFile, {
     what: "the API keys",
     bytesMax: KEYS_BYTES_MAX,
     parse: parseKeyLines,
   }, edge);
+  const keys = given === undefined ? ofFile : merged(ofFile ?? [], given);
   const credentials = new Map<string, Header>();
   for (const { credential, id } of endpoints) {
     if (credential === undefined) continue;
@@ -54,6 +59,24 @@ export async function readSecrets(
     credentials.set(id, [header, isBearer ? `Bearer ${value}` : value]);
   }
   return { keys, credentials };
+}
+
+/** The keys of the file and those of the variable, no key twice. */
+function merged(ofFile: readonly ApiKey[], given: string): readonly ApiKey[] {
+  let own: readonly ApiKey[];
+  try {
+    own = parseKeyLines(given.replaceAll(",", "\n"));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`Cannot read the API keys from ${VARIABLE}: ${reason}`);
+  }
+  const known = new Set(ofFile.map(({ digest }) => digest));
+  if (own.some(({ digest }) => known.has(digest))) {
+    throw new Error(
+      `Cannot read the API keys from ${VARIABLE}: the file has one of them too`,
+    );
+  }
+  return [...ofFile, ...own];
 }
 
 /** How a file is read. */

@@ -102,3 +102,29 @@ test("readSecrets() reads keys and credentials, as their headers want them", asy
     assertEquals([read.keys, read.credentials.size], [undefined, 0]);
   });
 });
+
+test("readSecrets() takes keys of the environment besides those of the file", async () => {
+  await inFolder(async (write) => {
+    const keysFile = await write(`red:${SECRET}`);
+    const read = (value: string, file: string | undefined) =>
+      readSecrets({ auth: { keysFile: file }, endpoints: [] }, {
+        ...processEdge(),
+        env: (name) => name === "TRYST_API_KEYS" ? value : undefined,
+      });
+    const other = "blue:blue-key-0123456789";
+    const tenants = async (value: string, file: string | undefined) =>
+      (await read(value, file)).keys?.map(({ tenant }) => tenant);
+    assertEquals(await tenants(other, keysFile), ["red", "blue"]);
+    assertEquals(await tenants(`${other},red:${SECRET}`, undefined), [
+      "blue",
+      "red",
+    ]);
+    // Set but empty lets nobody in, rather than everybody.
+    assertEquals(await tenants("", undefined), []);
+    for (const value of [SECRET, `blue:${SECRET}`]) {
+      const error = await assertRejects(() => read(value, keysFile), Error);
+      assert(error.message.includes("TRYST_API_KEYS"));
+      assert(!error.message.includes(SECRET));
+    }
+  });
+});

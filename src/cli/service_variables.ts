@@ -56,4 +56,8 @@ export const SECRET_VARIABLES = {
     name: "TRYST_ADMIN_TOKEN",
     doc: "Token of the admin API, instead of a file with it",
   },
+  apiKeys: {
+    name: "TRYST_API_KEYS",
+    doc: "API keys of clients besides those of auth.keys_file, with commas",
+  },
 } as const satisfies Record<string, ServiceVariable>;

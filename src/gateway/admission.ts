@@ -161,13 +161,14 @@ export class Admission {
       },
       gaveUp: (reason) => giveUp(errorOf(reason)),
     }, nowMs);
-    if (waiting === undefined) giveUp(new GatewayError("queue_full"));
-    else {
-      call.onGone(() => {
-        if (queue.remove(waiting)) giveUp(new GatewayError("client_gone"));
-      });
-      this.#keepTicking();
+    if (waiting === undefined) {
+      placement.letGo(held, nowMs);
+      throw new GatewayError("queue_full");
     }
+    call.onGone(() => {
+      if (queue.remove(waiting)) giveUp(new GatewayError("client_gone"));
+    });
+    this.#keepTicking();
     return promise;
   }
 

@@ -34,7 +34,7 @@ export interface NamedCommand {
 export function namedCommands(markdown: string): NamedCommand[] {
   const text = blocksOf(markdown, "sh").join("").replaceAll("\\\n", " ")
     .replaceAll("deno task start", "tryst serve");
-  const lines = text.matchAll(/(?:^|[\s/])tryst ([a-z]+)(.*)$/gm);
+  const lines = text.matchAll(/(?:^|[\s/])tryst ([a-z-]+)(.*)$/gm);
   return [...lines].map(([, name = "", rest = ""]) => ({
     name,
     flags: [...rest.matchAll(/(?<=\s)--[\w-]+/g)].map(([flag]) => flag),
