@@ -36,7 +36,7 @@ const NOTHING: TenantSettings = {
 };
 
 test("readTenants() complains on what is of no use, by its place", () => {
-  const rows = [
+  const rows: { readonly value: unknown; readonly origin: string }[] = [
     { value: { red: 1 }, origin: "tenants.red" },
     { value: { red: { rps: 1 } }, origin: "tenants.red.rps" },
     {

@@ -60,11 +60,12 @@ test("what was handed out is never written to again", () =>
     assertEquals(kept.reduce((sum, { length }) => sum + length, 0), 242_000);
   }));
 
-test("PS (code): a 64 MiB response passes with flat memory", () => {
+test("PS (code): a 512 MiB response passes with flat memory", () => {
   const MIB = 1024 * 1024;
-  const TOTAL_BYTES = 64 * MIB;
-  // Garbage of some hundred read buffers may wait for its collector.
-  const GROWTH_BYTES_MAX = 32 * MIB;
+  const TOTAL_BYTES = 512 * MIB;
+  // Garbage of some hundred read buffers may wait for its collector, and on a
+  // busy machine that comes late: still a fraction of what passes.
+  const GROWTH_BYTES_MAX = 128 * MIB;
   return between(async (peer) => {
     await peer.request();
     await peer.send(
