@@ -1,8 +1,8 @@
 /**
  * A program on a pseudo-terminal, which script(1) makes and forwards.
  *
- * Around the program a shell says what the line discipline is before and
- * after it, and what it ended with.
+ * A shell says what the line discipline is before the program and after it, and
+ * what it ended with; the program says what it has left.
  *
  * Invariant: what a test starts has ended when the test has, and every wait
  * for it is bounded.
@@ -114,7 +114,9 @@ export class PseudoTerminal implements AsyncDisposable {
   async ended(): Promise<TerminalEnd> {
     const [, code, after] = await this.shows(/code=(\d+) after=(\S+)/);
     const [text = "", before] = await this.shows(/before=(\S+)[^]*/);
-    return { code: Number(code), isAsBefore: before === after, text };
+    const [, left] = /left=(\S+)/.exec(text) ?? [];
+    const isAsBefore = before === left && before === after;
+    return { code: Number(code), isAsBefore, text };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
