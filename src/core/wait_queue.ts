@@ -117,17 +117,16 @@ export class WaitQueue {
     }
     endpoints.release(slot);
     // Who came in between looked for a place before it was free.
-    if (board.waitingCount === 0) return;
-    this.#serveSlot(slot, nowMs);
-    if (board.best(slot) < 0 || !takesWork(endpoints, slot, nowMs)) return;
-    if (!endpoints.tryReserve(slot)) return;
-    if (!this.#give(slot, nowMs)) endpoints.release(slot);
+    if (board.waitingCount > 0) this.#offer(slot, nowMs);
   }
 
   /** Takes the places that other workers have handed over. */
   collect(nowMs: number): void {
     const { board, worker } = this.#deps;
-    board.takeGrants(worker, (slot) => this.release(slot, nowMs));
+    board.takeGrants(worker, (slot) => {
+      this.release(slot, nowMs);
+      if (board.waitingCount > 0) this.#offer(slot, nowMs);
+    });
   }
 
   /** Applies what has changed with time, and gives away places left over. */
@@ -136,7 +135,7 @@ export class WaitQueue {
     this.#apply(nowMs);
     this.#loosen(nowMs);
     for (let slot = 0; slot < ENDPOINTS_MAX; slot++) {
-      if (this.#heads.isWanted(slot)) this.#serveSlot(slot, nowMs);
+      if (this.#heads.isWanted(slot)) this.#offer(slot, nowMs);
     }
     const waitMs = nowMs - (this.#earliest?.arrivedAtMs ?? nowMs);
     this.#deps.board.noteLongest(this.#deps.worker, waitMs);
@@ -250,6 +249,18 @@ export class WaitQueue {
       endpoints.release(slot);
       return;
     }
+  }
+
+  /**
+   * Gives free places on `slot` away: to this worker's calls while they are
+   * best, then one to the worker of a better call, which goes on from there.
+   */
+  #offer(slot: number, nowMs: number): void {
+    const { board, endpoints } = this.#deps;
+    this.#serveSlot(slot, nowMs);
+    if (board.best(slot) < 0 || !takesWork(endpoints, slot, nowMs)) return;
+    if (!endpoints.tryReserve(slot)) return;
+    if (!this.#give(slot, nowMs)) endpoints.release(slot);
   }
 
   #serveCall(call: WaitingCall, nowMs: number): void {
