@@ -13,7 +13,7 @@ import { GatewayError } from "../core/error.ts";
 import { type KeyHash, shortHash } from "../core/hash.ts";
 import { TenantScope } from "../core/tenant_scope.ts";
 import { checkHead } from "../gateway/accept.ts";
-import { upstreamHeaders } from "../gateway/headers.ts";
+import { ForwardingRules } from "../gateway/forwarding.ts";
 import { type Hints, readHints } from "../gateway/hints.ts";
 import { parseSource } from "../session_keys/parse.ts";
 import { keyPlanOf } from "../wiring/configured_keys.ts";
@@ -211,11 +211,10 @@ function headerLines(
   { config }: ExplainOptions,
 ): string[] {
   const [endpoint] = config.endpoints;
-  const sent = upstreamHeaders(head.headers, {
+  const rules = new ForwardingRules(config.forwarding);
+  const sent = rules.passed({ head, clientAddress: "", scheme: "http" }, {
     host: endpoint?.host ?? "",
     requestId: "",
-    clientAddress: "",
-    scheme: "http",
     hidesKeys: config.auth.keysFile !== undefined,
     credential: endpoint?.credential && [endpoint.credential.header, ""],
   });

@@ -174,7 +174,10 @@ test("check reads hints and headers, and refuses as the gateway does", async () 
     ...["--header", "x-tryst-expected-ms: 50", "--data", "{}"],
   ]);
   assertMatch(out, /Hints: priority 2, asked for 3, expected 50ms, last of/);
-  assertMatch(out, /dropped or framed anew: connection, content-length, x-b\n/);
+  assertMatch(
+    out,
+    /dropped or framed anew: connection, content-length, x-b, x-tryst-expected-ms, x-tryst-priority\n/,
+  );
   assertMatch(out, /added or replaced: host, x-forwarded-for, /);
   const table: [string[], RegExp][] = [
     [

@@ -16,11 +16,12 @@ export function listeningText(
   },
   { adminPort, port }: { readonly adminPort: number; readonly port: number },
 ): string {
-  const { admin, endpoints, listen } = config;
+  const { admin, endpoints, listen, tls } = config;
+  const scheme = tls.certFile === undefined ? "http" : "https";
   return [
-    `Tryst listens on ${urlOf(listen, port)}` +
+    `Tryst listens on ${urlOf(scheme, listen, port)}` +
     ` with ${workerCount} worker${workerCount === 1 ? "" : "s"}`,
-    `Admin on ${urlOf(admin.listen, adminPort)}` +
+    `Admin on ${urlOf("http", admin.listen, adminPort)}` +
     ` (/healthz, /readyz, /metrics, /endpoints)`,
     `${endpoints.length} endpoint${endpoints.length === 1 ? "" : "s"}: ${
       endpoints.map(({ id }) => id).join(", ")
@@ -28,8 +29,12 @@ export function listeningText(
   ].join("\n");
 }
 
-function urlOf({ hostname }: ListenAddress, port: number): string {
-  return `http://${
+function urlOf(
+  scheme: string,
+  { hostname }: ListenAddress,
+  port: number,
+): string {
+  return `${scheme}://${
     hostname.includes(":") ? `[${hostname}]` : hostname
   }:${port}`;
 }

@@ -28,6 +28,7 @@ export function summaryLines(config: Config): string[] {
   const rows: Row[] = [
     ["listen", addressText(config.listen)],
     ["workers", config.workers],
+    ...borderRows(config),
     ["admin.listen", addressText(config.admin.listen)],
     ["admin.token_file", config.admin.tokenFile ?? "none"],
     ["admin.metrics_open", String(config.admin.metricsOpen)],
@@ -77,6 +78,28 @@ export function summaryLines(config: Config): string[] {
     `${"session.keys".padEnd(width)}  ${session.keys.length}`,
     ...session.keys.map((source) => `  ${source}`),
   ];
+}
+
+function borderRows({ cors, forwarding, tls }: Config): Row[] {
+  const { redirectListen } = tls;
+  return [
+    ["tls.cert_file", tls.certFile ?? "none"],
+    ["tls.key_file", tls.keyFile ?? "none"],
+    [
+      "tls.redirect_listen",
+      redirectListen === undefined ? "none" : addressText(redirectListen),
+    ],
+    ["cors.origins", listText(cors.origins)],
+    ["cors.credentials", String(cors.credentials)],
+    ["forwarding.trusted_proxies", listText(forwarding.trustedProxies)],
+    ["forwarding.proxy_fields", forwarding.proxyFields],
+    ["forwarding.allow_headers", listText(forwarding.allowHeaders)],
+    ["forwarding.hide_headers", listText(forwarding.hideHeaders)],
+  ];
+}
+
+function listText(entries: readonly string[]): string {
+  return `[${entries.join(", ")}]`;
 }
 
 function queueRows(queue: Config["queue"]): Row[] {

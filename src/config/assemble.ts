@@ -21,6 +21,7 @@ export function assemble(read: ReadField): Config {
   return {
     listen: read(FIELDS.listen),
     workers: read(FIELDS.workers),
+    ...assembleBorder(read),
     admin: {
       listen: read(FIELDS.adminListen),
       tokenFile: read(FIELDS.adminTokenFile),
@@ -63,13 +64,7 @@ export function assemble(read: ReadField): Config {
       readyGraceMs: read(FIELDS.stopReadyGrace),
       deadlineMs: read(FIELDS.stopDeadline),
     },
-    timeouts: {
-      connectMs: read(FIELDS.connect),
-      firstByteMs: read(FIELDS.firstByte),
-      idleMs: read(FIELDS.idle),
-      bodyMs: read(FIELDS.bodyProgress),
-      queueMs: read(FIELDS.queueTimeout),
-    },
+    timeouts: assembleTimeouts(read),
     engineMetrics: {
       path: read(FIELDS.engineMetricsPath),
       intervalMs: read(FIELDS.engineMetricsInterval),
@@ -84,6 +79,39 @@ export function assemble(read: ReadField): Config {
       endpoint: read(FIELDS.tracingEndpoint),
       sample: read(FIELDS.tracingSample),
     },
+  };
+}
+
+/** What is between the gateway and those who connect to it. */
+function assembleBorder(
+  read: ReadField,
+): Pick<Config, "cors" | "forwarding" | "tls"> {
+  return {
+    tls: {
+      certFile: read(FIELDS.tlsCertFile),
+      keyFile: read(FIELDS.tlsKeyFile),
+      redirectListen: read(FIELDS.tlsRedirectListen),
+    },
+    cors: {
+      origins: read(FIELDS.corsOrigins),
+      credentials: read(FIELDS.corsCredentials),
+    },
+    forwarding: {
+      trustedProxies: read(FIELDS.trustedProxies),
+      proxyFields: read(FIELDS.proxyFields),
+      allowHeaders: read(FIELDS.allowHeaders),
+      hideHeaders: read(FIELDS.hideHeaders),
+    },
+  };
+}
+
+function assembleTimeouts(read: ReadField): Config["timeouts"] {
+  return {
+    connectMs: read(FIELDS.connect),
+    firstByteMs: read(FIELDS.firstByte),
+    idleMs: read(FIELDS.idle),
+    bodyMs: read(FIELDS.bodyProgress),
+    queueMs: read(FIELDS.queueTimeout),
   };
 }
 

@@ -13,11 +13,14 @@ import type { EndpointSpec } from "../core/endpoint.ts";
 import type { HealthSettings } from "../core/health_settings.ts";
 import type { AdminSettings } from "./admin.ts";
 import type { AuthSettings } from "./auth.ts";
+import type { CorsSettings } from "./cors.ts";
 import type { EngineMetricsSettings } from "./engine_metrics.ts";
+import type { ForwardingSettings } from "./forwarding.ts";
 import type { LogSettings } from "./log.ts";
 import type { QueueSettings } from "./queue.ts";
 import type { StateSettings } from "./state.ts";
 import type { TenantsSettings } from "./tenants.ts";
+import type { TlsSettings } from "./tls.ts";
 import type { TracingSettings } from "./tracing.ts";
 
 /** An address to listen on. */
@@ -33,6 +36,9 @@ export interface Config {
   readonly listen: ListenAddress;
   /** Worker threads; `auto` is one for each core. */
   readonly workers: number | "auto";
+  readonly tls: TlsSettings;
+  readonly cors: CorsSettings;
+  readonly forwarding: ForwardingSettings;
   readonly admin: AdminSettings;
   readonly auth: AuthSettings;
   /** What tenants may; means something only where clients have keys. */

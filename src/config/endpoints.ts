@@ -19,6 +19,7 @@ import {
 import { type HealthOverrides, readHealthOverrides } from "./health.ts";
 import { parseInteger, parseNumber } from "./number.ts";
 import { readPathOrNone } from "./path.ts";
+import { readEndpointTls } from "./tls.ts";
 
 /** Ids go into headers and metric labels: visible ASCII, no quote, bounded. */
 const ID = /^[!#-\[\]-~]{1,128}$/;
@@ -82,6 +83,13 @@ export const ENDPOINT_FIELDS = {
     initial: "authorization",
     doc: "Header that carries it; in authorization it is a bearer token",
     read: parseHeaderName,
+  },
+  tls: {
+    path: "tls",
+    initial: "as usual",
+    doc: "How its certificate is verified: ca_file, server_name, cert_file," +
+      " key_file (of the gateway's own), insecure",
+    read: readEndpointTls,
   },
   health: {
     path: "health",
@@ -170,15 +178,24 @@ function readEntry(entry: unknown, spot: Spot): ListedEndpoint[] {
     ENDPOINT_FIELDS.credentialHeader,
     ENDPOINT_FIELDS.credentialHeader.initial,
   );
-  return places.map(({ url, ...place }) => ({
+  const trust = read(ENDPOINT_FIELDS.tls, undefined);
+  if (trust !== undefined && !places.every(usesTls)) {
+    complain(spot, { at: ".tls", value: trust }, "must have an https:// URL");
+  }
+  return places.map(({ url, address, ...place }) => ({
     id: id !== undefined && places.length === 1 ? id : url,
     ...place,
+    address: trust === undefined ? address : { ...address, trust },
     weight,
     maxInFlight,
     onDisconnect,
     health,
     ...(file === undefined ? {} : { credential: { file, header } }),
   }));
+}
+
+function usesTls({ address }: EndpointPlace): boolean {
+  return address.kind === "tcp" && address.tls;
 }
 
 function toMapping(entry: unknown): Map<string, unknown> | undefined {

@@ -13,10 +13,12 @@ import { ADMIN_FIELDS } from "./admin.ts";
 import { AUTH_FIELDS } from "./auth.ts";
 import { Refusal } from "./complaint.ts";
 import type { ListenAddress } from "./config.ts";
+import { CORS_FIELDS } from "./cors.ts";
 import { readDurationOrNone, readDurationOrZero } from "./duration.ts";
 import { readEndpoints } from "./endpoints.ts";
 import { ENGINE_METRICS_FIELDS } from "./engine_metrics.ts";
 import { type Field, knownNames, type Spot } from "./field.ts";
+import { FORWARDING_FIELDS } from "./forwarding.ts";
 import { HEALTH_FIELDS } from "./health.ts";
 import { readKeys } from "./keys.ts";
 import { parseListenAddress } from "./listen_address.ts";
@@ -26,6 +28,7 @@ import { parseDurationMs, parseSizeBytes } from "./quantity.ts";
 import { QUEUE_FIELDS } from "./queue.ts";
 import { STATE_FIELDS } from "./state.ts";
 import { readTenants } from "./tenants.ts";
+import { TLS_FIELDS } from "./tls.ts";
 import { TRACING_FIELDS } from "./tracing.ts";
 
 /** Threads beyond the cores of the largest hosts only cost memory. */
@@ -82,6 +85,9 @@ export const FIELDS = {
     needsRestart: true,
     read: readWorkers,
   },
+  ...TLS_FIELDS,
+  ...CORS_FIELDS,
+  ...FORWARDING_FIELDS,
   ...ADMIN_FIELDS,
   ...AUTH_FIELDS,
   tenants: {

@@ -17,9 +17,11 @@ import {
   type Spot,
 } from "./field.ts";
 import { FIELDS, LATER } from "./fields.ts";
+import { checkCors } from "./cors.ts";
 import { checkHealth } from "./health.ts";
 import { addressesCollide } from "./listen_address.ts";
 import { checkQueue } from "./queue.ts";
+import { checkTls } from "./tls.ts";
 
 /** A value from a flag or a variable; it replaces the file's. */
 export interface Override {
@@ -69,6 +71,8 @@ export function parseConfig(
     const value = `${config.admin.listen.hostname}:${config.admin.listen.port}`;
     complain({ ...top, origin }, { value }, `must not be the address "listen"`);
   }
+  checkTls(config, top);
+  checkCors(config.cors, top);
   checkHealth(config.health, config.endpoints, top);
   checkQueue(config.queue, config.timeouts.queueMs, top);
   return complaints.length === 0

@@ -12,6 +12,7 @@ import { test } from "../../tests/leakproof.ts";
 import type { HealthSettings } from "../core/health_settings.ts";
 import type { Config, ConfigNames } from "./config.ts";
 import { complaintsText, type Override, parseConfig } from "./parse.ts";
+import { FORWARDING_FIELDS } from "./forwarding.ts";
 import { configRows } from "./reference.ts";
 
 const NAMES: ConfigNames = {
@@ -84,7 +85,7 @@ test("parseConfig() complains with path, wish and value", () => {
     [{ admin: { "metrics_open": "yes" } }, `must be true, false or auto`],
     [{ listen: 8080 }, `"listen" as it must be HOST:PORT`],
     [{ lisen: "h:1" }, `"lisen" as it is not a known key: did you mean "lis`],
-    [{ zz: 1 }, `known key: known are listen, workers, admin, auth, tenants`],
+    [{ zz: 1 }, `known key: known are listen, workers, tls, cors, forwarding`],
     [{ idle_ttl: "1s" }, `did you mean "session.idle_ttl"?`],
     [{ session: { ttl: 1 } }, `"session.ttl" as it is not a known key: known`],
     [{ ["__proto__x"]: 1 }, `"__proto__x" as it is not a known key`],
@@ -178,10 +179,22 @@ test("parseConfig() does not unfold aliases into its complaints", () => {
   );
 });
 
+const BORDER: Pick<Config, "cors" | "forwarding" | "tls"> = {
+  tls: { certFile: undefined, keyFile: undefined, redirectListen: undefined },
+  cors: { origins: [], credentials: false },
+  forwarding: {
+    trustedProxies: [],
+    proxyFields: "x-forwarded",
+    allowHeaders: [],
+    hideHeaders: FORWARDING_FIELDS.hideHeaders.initial as string[],
+  },
+};
+
 test("parseConfig() defaults what is not given", () => {
   const expected: Config = {
     listen: { hostname: "0.0.0.0", port: 8080 },
     workers: "auto",
+    ...BORDER,
     admin: {
       listen: { hostname: "127.0.0.1", port: 8081 },
       tokenFile: undefined,

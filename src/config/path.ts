@@ -1,5 +1,5 @@
 /**
- * Paths of files that hold secrets.
+ * Paths of files, such as those that hold secrets.
  *
  * Invariant: a path that passes is one that an operating system can open.
  *

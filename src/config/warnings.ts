@@ -41,6 +41,13 @@ export function configWarnings(
       'Limits of "tenants" hold for nobody, as there is no "auth.keys_file"',
     );
   }
+  for (const { address, id } of config.endpoints) {
+    if (address.kind !== "tcp" || !address.trust?.insecure) continue;
+    warnings.push(
+      `Endpoint "${id}" is insecure: its certificate is not verified, whoever` +
+        " is on the way can read and answer",
+    );
+  }
   for (const { id, basePath } of config.endpoints) {
     if (!/\/v1$/.test(basePath)) continue;
     warnings.push(

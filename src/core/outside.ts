@@ -19,6 +19,19 @@ export interface Clock {
   after(delayMs: number, callback: () => void): () => void;
 }
 
+/** How an endpoint's TLS is verified; files are read at every connection. */
+export interface UpstreamTls {
+  /** PEM certificates trusted besides the system's own. */
+  readonly caFile: string | undefined;
+  /** The name in its certificate; that of its address unless given. */
+  readonly serverName: string | undefined;
+  /** PEM, what the gateway shows of itself; with `keyFile`. */
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+  /** Verifies nothing: whoever is on the way can read and answer. */
+  readonly insecure: boolean;
+}
+
 /** Where an endpoint can be reached. */
 export type Address =
   | {
@@ -26,6 +39,8 @@ export type Address =
     readonly hostname: string;
     readonly port: number;
     readonly tls: boolean;
+    /** As usual for TLS unless given. */
+    readonly trust?: UpstreamTls;
   }
   | { readonly kind: "unix"; readonly path: string };
 

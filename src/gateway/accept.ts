@@ -31,8 +31,11 @@ export function checkHead(head: RequestHead): void {
   }
   let hasLength = false;
   let hasCoding = false;
+  let hasHost = false;
   for (const [name, value] of head.headers) {
     if (name === "host") {
+      if (hasHost) refuse("There must be one host");
+      hasHost = true;
       if (!HOST.test(value) || value.includes(",")) refuse("Host is malformed");
     } else if (name === "content-length") {
       hasLength = true;

@@ -27,7 +27,7 @@ import {
 } from "../upstream/client.ts";
 import type { Admission } from "./admission.ts";
 import type { Call } from "./call.ts";
-import { upstreamHeaders } from "./headers.ts";
+import type { ForwardingRules } from "./forwarding.ts";
 import type { Routes } from "./routes.ts";
 import type { Traffic } from "./traffic.ts";
 import type { Transitions } from "./transitions.ts";
@@ -42,6 +42,7 @@ export interface AttemptParts {
   readonly placement: Placement;
   readonly admission: Admission;
   readonly routes: Routes;
+  readonly forwarding: ForwardingRules;
   readonly upstream: UpstreamClient;
   readonly health: PassiveHealth;
   readonly retries: RetryBudget;
@@ -166,14 +167,10 @@ export class Attempts {
     const { handshake, request, sniffed, target } = call;
     const { head } = request;
     call.attemptCount += 1;
-    const forwarded = upstreamHeaders(head.headers, {
-      host: target.host,
-      requestId: call.id,
-      clientAddress: request.clientAddress,
-      scheme: request.scheme,
-      hidesKeys: call.tenancy !== undefined,
-      credential: this.#parts.credentials?.get(target.id),
-    });
+    const forwarded = this.#parts.forwarding.requestHeaders(
+      call,
+      this.#parts.credentials?.get(target.id),
+    );
     const headers = call.trace?.requestHeaders(forwarded) ?? forwarded;
     const exchange = this.#parts.upstream.start({
       address: target.address,

@@ -22,7 +22,6 @@ import type { Tracer } from "./call_trace.ts";
 import type { CapacityEvidence } from "./capacity_evidence.ts";
 import type { Answer, ClientRequest } from "./client_request.ts";
 import { errorAnswer, errorEvent } from "./error_answer.ts";
-import { answerHeaders } from "./headers.ts";
 import { readHints } from "./hints.ts";
 import type { Inflate } from "./inflate.ts";
 import { type LiveCall, oldestCalls } from "./live_calls.ts";
@@ -199,7 +198,7 @@ export class Gateway {
   }
 
   #relayBody(call: Call<"relay">): Answer {
-    const { evidence, outside, plan, traffic } = this.#parts;
+    const { evidence, forwarding, outside, plan, traffic } = this.#parts;
     const { response } = call;
     const { status, body } = response;
     const isStreamed = body !== undefined && !(body instanceof Uint8Array);
@@ -207,7 +206,7 @@ export class Gateway {
     const keepsLength = isStreamed
       ? body.length !== undefined
       : body === undefined;
-    const headers = answerHeaders(response.headers, keepsLength);
+    const headers = forwarding.answerHeaders(call, keepsLength);
     const isEvents = isEventStream(response);
     if (isEvents) headers.push(["x-accel-buffering", "no"]);
     const answer = { status, headers: signed(call, headers, plan) };
@@ -241,7 +240,7 @@ export class Gateway {
 
   /** The answer that the listener turns into a socket. */
   #relayTunnel(call: Call<"relay">, socket: Socket): Answer {
-    const { outside, plan, traffic } = this.#parts;
+    const { forwarding, outside, plan, traffic } = this.#parts;
     const { status, headers } = call.response;
     traffic.firstByte(call.placed, call.acceptedAtMs, call.sinceMs);
     const tunnel = this.#tunnels.open(socket, {
@@ -251,7 +250,8 @@ export class Gateway {
         this.#endRelay(call, end);
       },
     });
-    const own = call.handshake?.answerHeaders(headers) ?? [];
+    const passed = forwarding.answerHeaders(call, false);
+    const own = call.handshake?.answerHeaders(passed) ?? [];
     return {
       status,
       headers: signed(call, own, plan),

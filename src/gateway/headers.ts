@@ -3,12 +3,15 @@
  *
  * Invariant: nothing that speaks about one connection crosses to the other
  * (RFC 9110, 7.6.1): neither the listed fields nor those that `Connection`
- * names. Everything else passes unchanged and in order. Framing fields are
- * written by whoever writes the message.
+ * names. What else stops is said by the forwarding rules; the rest passes
+ * unchanged and in order. Framing fields are written by whoever writes the
+ * message.
  *
  * @module
  */
 import type { Header, HeaderList } from "../core/request.ts";
+import type { Way } from "./forwarding.ts";
+import type { HiddenFields } from "./hidden_fields.ts";
 
 /** Fields about one connection, or written anew for each message. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
@@ -25,28 +28,38 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Request fields the gateway answers for: `host` is the endpoint's, `expect`
- * is met by the listener, and the rest are extended or replaced.
+ * Request fields that are not passed on as they are: those about one
+ * connection, `host`, which is the endpoint's, `expect`, which the listener
+ * meets, and those about the way, which the gateway writes anew.
  */
-const REQUEST_OWN: ReadonlySet<string> = new Set([
+export const REQUEST_FIELDS_OWN: readonly string[] = [
+  ...HOP_BY_HOP,
   "expect",
+  "forwarded",
   "host",
   "x-forwarded-for",
   "x-forwarded-host",
+  "x-forwarded-port",
   "x-forwarded-proto",
+  "x-forwarded-server",
+  "x-real-ip",
   "x-request-id",
-]);
+];
 
 /** Where clients present the gateway's own API keys. */
 const KEY_FIELDS: ReadonlySet<string> = new Set(["authorization", "x-api-key"]);
 
-/** What the gateway adds to a request. */
+/** The gateway's own: hints in requests, its account in answers. */
+const OWN_PREFIX = "x-tryst-";
+
+/** What the gateway adds to a request, and what it stops. */
 export interface RequestAdditions {
   /** The `Host` the endpoint expects. */
   readonly host: string;
   readonly requestId: string;
-  readonly clientAddress: string;
-  readonly scheme: "http" | "https";
+  readonly way: Way;
+  /** Names that do not pass; `REQUEST_FIELDS_OWN` and more. */
+  readonly stopped: ReadonlySet<string>;
   /** Whether API keys are the gateway's own, and no engine's business. */
   readonly hidesKeys?: boolean;
   /** What the endpoint wants to be shown, in place of what the client sent. */
@@ -56,56 +69,76 @@ export interface RequestAdditions {
 /** The fields of the upstream request, without framing. */
 export function upstreamHeaders(
   headers: HeaderList,
-  additions: RequestAdditions,
+  { credential, hidesKeys, host, requestId, stopped, way }: RequestAdditions,
 ): Header[] {
   const named = connectionNames(headers);
-  const out: Header[] = [["host", additions.host]];
-  const { credential, hidesKeys } = additions;
+  const out: Header[] = [["host", host]];
   if (credential !== undefined) out.push(credential);
-  let forwardedFor = additions.clientAddress;
-  let forwardedHost: string | undefined;
-  let forwardedProto: string = additions.scheme;
   for (const header of headers) {
     const name = header[0];
-    if (HOP_BY_HOP.has(name) || named?.has(name)) continue;
+    if (stopped.has(name) || named?.has(name)) continue;
     if (hidesKeys && KEY_FIELDS.has(name) || name === credential?.[0]) continue;
-    if (!REQUEST_OWN.has(name)) out.push(header);
-    else if (name === "host") forwardedHost ??= header[1];
-    else if (name === "x-forwarded-for") {
-      forwardedFor = `${header[1]}, ${additions.clientAddress}`;
-    } else if (name === "x-forwarded-host") forwardedHost = header[1];
-    else if (name === "x-forwarded-proto") forwardedProto = header[1];
+    if (!name.startsWith(OWN_PREFIX)) out.push(header);
   }
   out.push(
-    ["x-forwarded-for", forwardedFor],
-    ["x-forwarded-proto", forwardedProto],
-    ["x-request-id", additions.requestId],
+    ["x-forwarded-for", way.addresses.join(", ")],
+    ["x-forwarded-proto", way.scheme],
+    ["x-request-id", requestId],
   );
-  if (forwardedHost !== undefined) {
-    out.push(["x-forwarded-host", forwardedHost]);
+  if (way.host !== undefined) out.push(["x-forwarded-host", way.host]);
+  if (way.forwarded !== undefined) out.push(["forwarded", way.forwarded]);
+  return out;
+}
+
+/** What is done to an answer's fields. */
+export interface AnswerRules {
+  /**
+   * `content-length` is dropped but where the body is not what it measures
+   * (HEAD, 304) or where it frames a streamed body.
+   */
+  readonly keepsLength: boolean;
+  readonly hidden: HiddenFields;
+  /** The endpoint, whose own address must not show. */
+  readonly inside: { readonly host: string; readonly basePath: string };
+}
+
+/** The fields of the answer that come from the engine. */
+export function answerHeaders(
+  headers: HeaderList,
+  { hidden, inside, keepsLength }: AnswerRules,
+): Header[] {
+  const named = connectionNames(headers);
+  const out: Header[] = [];
+  for (const header of headers) {
+    const [name, value] = header;
+    if (name === "content-length" && keepsLength) out.push(header);
+    else if (name === "x-request-id" || name.startsWith(OWN_PREFIX)) continue;
+    else if (HOP_BY_HOP.has(name) || named?.has(name)) continue;
+    else if (hidden.has(name)) continue;
+    else if (name === "location" || name === "content-location") {
+      out.push([name, outsideLocation(value, inside)]);
+    } else out.push(header);
   }
   return out;
 }
 
 /**
- * The fields of the answer that come from the engine.
- *
- * `content-length` is dropped here; `keepLength` keeps it where the body is
- * not what it measures (HEAD, 304) or where it frames a streamed body.
+ * Where an engine sends a client on to: if to itself, by path alone, as its
+ * clients know it by the gateway's address (RFC 9110, 10.2.2).
  */
-export function answerHeaders(
-  headers: HeaderList,
-  keepLength: boolean,
-): Header[] {
-  const named = connectionNames(headers);
-  const out: Header[] = [];
-  for (const header of headers) {
-    const name = header[0];
-    if (name === "content-length" && keepLength) out.push(header);
-    else if (name === "x-request-id" || name.startsWith("x-tryst-")) continue;
-    else if (!HOP_BY_HOP.has(name) && !named?.has(name)) out.push(header);
+function outsideLocation(
+  value: string,
+  { basePath, host }: AnswerRules["inside"],
+): string {
+  const match = /^(?:https?:)?\/\/([^/?#]*)(.*)$/is.exec(value);
+  const isInside = match?.[1]?.toLowerCase() === host.toLowerCase();
+  const path = isInside ? match?.[2] ?? "" : value;
+  if (!isInside && !path.startsWith("/")) return value;
+  const inner = `${basePath}/`;
+  if (basePath !== "" && path.startsWith(inner)) {
+    return path.slice(basePath.length);
   }
-  return out;
+  return path.startsWith("/") ? path : `/${path}`;
 }
 
 /** The names that `Connection` lists, or `undefined` when it lists none. */

@@ -19,7 +19,6 @@ import {
   type RequestHead,
 } from "../core/request.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
-import { answerHeaders } from "./headers.ts";
 
 /** RFC 6455, 1.3: joined to the key before it is hashed. */
 const ACCEPT_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -87,9 +86,12 @@ export class Handshake {
       (protocol !== undefined && !this.#protocols.has(protocol));
   }
 
-  /** The engine's fields for the client; the listener adds its own leg's. */
+  /**
+   * What is left for the client of fields that passed from the engine; the
+   * listener adds those of its own leg.
+   */
   answerHeaders(headers: HeaderList): Header[] {
-    return withoutOwnLeg(answerHeaders(headers, false)).filter(([name]) =>
+    return withoutOwnLeg(headers).filter(([name]) =>
       name !== "sec-websocket-protocol"
     );
   }

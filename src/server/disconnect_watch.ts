@@ -7,6 +7,9 @@
  * it has been open for a tick; a disconnect that came earlier is still
  * reported then.
  *
+ * Over HTTP/2 nothing is reported to who listens later, on any version, so its
+ * requests are listened to from the start.
+ *
  * Invariant: whoever is still unanswered after two ticks is listened to.
  *
  * @module
@@ -36,10 +39,10 @@ export class DisconnectWatch<Request extends Watchable> {
     this.#atOnce = atOnce;
   }
 
-  /** A request has come. */
-  add(request: Request): void {
+  /** A request has come; `forgets` as HTTP/2 does what it reports unheard. */
+  add(request: Request, forgets = false): void {
     this.#unanswered.add(request);
-    if (this.#atOnce) request.listen();
+    if (this.#atOnce || forgets) request.listen();
     else {
       request.tick = this.#ticks;
       this.#timer ??= this.#tickLater();

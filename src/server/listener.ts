@@ -1,18 +1,20 @@
 /**
- * A listening socket whose requests the gateway answers.
+ * A listening address whose requests the gateway answers.
+ *
+ * Behind it is one server of the runtime at a time. Its certificate is fixed
+ * when it starts to listen, so another certificate takes another server, on
+ * the same port beside the former one, which then takes no more connections
+ * and ends with its last request. What is being set up at that moment is lost,
+ * as the runtime cannot stop accepting without ending idle connections too: a
+ * handshake, or a request that meets the end of its idle connection.
  *
  * Invariant: every request gets the gateway's answer or a broken connection,
  * and stopping ends within its deadline whatever the clients do.
  *
  * @module
  */
-import type { BodySource } from "../core/body.ts";
-import type { HeaderList } from "../core/request.ts";
 import type { Answer, ClientRequest } from "../gateway/client_request.ts";
-import { type ServerQuirks, serverQuirks } from "./deno_versions.ts";
-import { DisconnectWatch } from "./disconnect_watch.ts";
-import { ServedRequest } from "./served_request.ts";
-import { acceptTunnel } from "./websocket.ts";
+import { type CertifiedKey, ListeningServer } from "./listening_server.ts";
 
 /** What a listener is told. */
 export interface ListenerOptions {
@@ -21,12 +23,11 @@ export interface ListenerOptions {
   readonly port: number;
   /** Whether other listeners share the port (SO_REUSEPORT). */
   readonly reusePort: boolean;
+  /** Listens for TLS with it; for plain HTTP without. */
+  readonly certified?: CertifiedKey | undefined;
   /** Answers a request; must not reject. */
   readonly handle: (request: ClientRequest) => Promise<Answer>;
 }
-
-/** Milliseconds between two looks at bodies that are being read. */
-const LOOK_MS = 5;
 
 /**
  * 5 s: a body that has not come by then comes slowly. Meanwhile connections
@@ -34,46 +35,60 @@ const LOOK_MS = 5;
  */
 const UPLOADS_MS_MAX = 5_000;
 
+/**
+ * 60 s for the bodies that a former server receives, when nothing is in a
+ * hurry: its certificate is mostly still good for days.
+ */
+const FORMER_UPLOADS_MS_MAX = 60_000;
+
+/** Certificates change in weeks, and the longest answers take hours. */
+const FORMER_MAX = 8;
+
 /** Serves one address until it is stopped. */
 export class Listener {
   readonly hostname: string;
   readonly port: number;
-  readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  readonly #watch: DisconnectWatch<ServedRequest>;
-  readonly #quirks: ServerQuirks;
-  #isStopping = false;
+  readonly #options: ListenerOptions;
+  #server: ListeningServer;
+  /** Servers with former certificates that still have requests. */
+  readonly #former: ListeningServer[] = [];
 
   /** @throws {Deno.errors.AddrInUse} and other errors of listening. */
   constructor(options: ListenerOptions) {
-    const quirks = serverQuirks(Deno.version.deno);
-    const watch = new DisconnectWatch<ServedRequest>(
-      quirks.forgetsDisconnects,
-    );
-    this.#watch = watch;
-    this.#quirks = quirks;
-    this.#server = Deno.serve(
-      {
-        hostname: options.hostname,
-        port: options.port,
-        reusePort: options.reusePort,
-        onListen: () => {},
-        // An answer's stream broke: the connection is cut, which is the answer.
-        onError: () => new Response(null, { status: 500 }),
-      },
-      async (request, info) => {
-        const served = new ServedRequest(request, info.remoteAddr.hostname);
-        watch.add(served);
-        if (this.#isStopping) served.watchUpload();
-        const answer = await options.handle(served);
-        watch.answered(served);
-        served.isAnswered = true;
-        return answer.tunnel === undefined
-          ? toResponse(answer, quirks)
-          : acceptTunnel(request, answer.headers, answer.tunnel);
-      },
-    );
-    this.hostname = this.#server.addr.hostname;
-    this.port = this.#server.addr.port;
+    this.#options = options;
+    this.#server = new ListeningServer({
+      ...options,
+      // Another certificate needs another server on the same port.
+      reusePort: options.reusePort || options.certified !== undefined,
+    });
+    this.hostname = this.#server.hostname;
+    this.port = this.#server.port;
+  }
+
+  /**
+   * Takes new connections with another certificate. Open requests go on under
+   * the former one; connections without any are closed.
+   *
+   * @throws {Error} when certificate and key are of no use, or when too many
+   * former servers have not ended; then nothing has changed.
+   */
+  exchange(certified: CertifiedKey): void {
+    if (this.#former.length >= FORMER_MAX) {
+      throw new Error(
+        `Cannot take another certificate: ${FORMER_MAX} former ones are still` +
+          " in use",
+      );
+    }
+    const former = this.#server;
+    const { port } = this;
+    this.#server = new ListeningServer({
+      ...this.#options,
+      port,
+      reusePort: true,
+      certified,
+    });
+    this.#former.push(former);
+    this.#retire(former);
   }
 
   /**
@@ -83,108 +98,16 @@ export class Listener {
    * @returns Requests that were broken, as their bodies had not come whole.
    */
   async stop(deadlineMs: number): Promise<number> {
-    await this.#untilUploaded(Math.min(deadlineMs, UPLOADS_MS_MAX));
-    const brokenCount = this.#uploadCount();
-    const overdue = Promise.withResolvers<void>();
-    const deadline = setTimeout(overdue.resolve, deadlineMs);
-    try {
-      // Aborting the server's signal instead, once it shuts down, throws.
-      await Promise.race([this.#server.shutdown(), overdue.promise]);
-    } finally {
-      clearTimeout(deadline);
-      this.#watch.close();
-    }
-    return brokenCount;
+    const uploadsMs = Math.min(deadlineMs, UPLOADS_MS_MAX);
+    const stopping = [this.#server, ...this.#former].map((server) =>
+      server.stop({ uploadsMs, deadlineMs })
+    );
+    const brokenCounts = await Promise.all(stopping);
+    return brokenCounts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Waits for a moment in which shutting down breaks nothing. */
-  async #untilUploaded(waitMs: number): Promise<void> {
-    this.#isStopping = true;
-    this.#watch.forEach((served) => served.watchUpload());
-    if (this.#uploadCount() === 0) return;
-    for (let waitedMs = 0; waitedMs < waitMs; waitedMs += LOOK_MS) {
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-      if (this.#uploadCount() === 0) return;
-    }
+  async #retire(server: ListeningServer): Promise<void> {
+    await server.stop({ uploadsMs: FORMER_UPLOADS_MS_MAX });
+    this.#former.splice(this.#former.indexOf(server), 1);
   }
-
-  #uploadCount(): number {
-    if (!this.#quirks.breaksUploads) return 0;
-    let count = 0;
-    this.#watch.forEach(({ isUploading }) => count += isUploading ? 1 : 0);
-    return count;
-  }
-}
-
-/** Statuses that carry no body (RFC 9110, 15.3.5, 15.3.6, 15.4.5). */
-const BODYLESS: ReadonlySet<number> = new Set([204, 205, 304]);
-
-function toResponse(answer: Answer, quirks: ServerQuirks): Response {
-  const { status, body } = answer;
-  const headers = quirks.compressesAnswers
-    ? withoutTransform(answer.headers)
-    : answer.headers;
-  const init = { status, headers: headers as [string, string][] };
-  if (body === undefined || BODYLESS.has(status)) {
-    return new Response(null, init);
-  }
-  if (body instanceof Uint8Array) {
-    if (quirks.ignoresClose && saysClose(headers)) {
-      return new Response(streamOf(new LastBody(body)), init);
-    }
-    return new Response(body as Uint8Array<ArrayBuffer>, init);
-  }
-  return new Response(streamOf(body), init);
-}
-
-function saysClose(headers: HeaderList): boolean {
-  return headers.some(([name, value]) =>
-    name === "connection" && value === "close"
-  );
-}
-
-/** A body after which the connection ends, since its stream breaks off. */
-class LastBody implements BodySource {
-  readonly length = undefined;
-  #bytes: Uint8Array | undefined;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  read(): Promise<Uint8Array | undefined> {
-    const bytes = this.#bytes;
-    this.#bytes = undefined;
-    return bytes === undefined
-      ? Promise.reject(new Error("Cannot keep this connection open"))
-      : Promise.resolve(bytes);
-  }
-
-  cancel(): void {
-    this.#bytes = undefined;
-  }
-}
-
-/** A stream that pulls only what the client has room for. */
-function streamOf(body: BodySource): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return new ReadableStream({
-    async pull(controller) {
-      const chunk = await body.read();
-      if (chunk === undefined) controller.close();
-      else controller.enqueue(chunk as Uint8Array<ArrayBuffer>);
-    },
-    cancel: () => body.cancel(),
-  }, { highWaterMark: 0 });
-}
-
-/** Forbids compression unless the answer is encoded already. */
-function withoutTransform(headers: HeaderList): HeaderList {
-  let cacheControl = "no-transform";
-  const rest: [string, string][] = [];
-  for (const [name, value] of headers) {
-    if (name === "content-encoding") return headers;
-    if (name === "cache-control") cacheControl = `${value}, no-transform`;
-    else rest.push([name, value]);
-  }
-  return [...rest, ["cache-control", cacheControl]];
 }

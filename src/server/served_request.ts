@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { Header, RequestHead } from "../core/request.ts";
+import { type Header, headerValue, type RequestHead } from "../core/request.ts";
 import type { ClientRequest, RequestBody } from "../gateway/client_request.ts";
 import type { Watchable } from "./disconnect_watch.ts";
 
@@ -23,6 +23,8 @@ export class ServedRequest implements ClientRequest, Watchable {
   readonly body: ServedBody | undefined;
   readonly clientAddress: string;
   readonly scheme: "http" | "https";
+  /** Known by the lack of a host field, which HTTP/2 does without. */
+  readonly isByHttp2: boolean;
   isAnswered = false;
   rosterPlace = -1;
   tick = -1;
@@ -30,12 +32,19 @@ export class ServedRequest implements ClientRequest, Watchable {
   #callback: (() => void) | undefined;
   #isGone = false;
 
-  constructor(request: Request, clientAddress: string) {
+  /** @param scheme Of the listener; the URL's is the client's word. */
+  constructor(
+    request: Request,
+    clientAddress: string,
+    scheme: "http" | "https",
+  ) {
     this.#request = request;
     const headers: Header[] = [...request.headers];
     const { method, url } = request;
+    this.isByHttp2 = headerValue(headers, "host") === undefined;
+    addAuthority(headers, url, scheme);
     this.head = { method, target: targetOf(method, url), headers };
-    this.scheme = url.startsWith("https:") ? "https" : "http";
+    this.scheme = scheme;
     this.clientAddress = clientAddress;
     this.body = bodyOf(request, headers);
   }
@@ -66,6 +75,32 @@ export class ServedRequest implements ClientRequest, Watchable {
     if (signal.aborted) report();
     else signal.addEventListener("abort", report, { once: true });
   }
+}
+
+/**
+ * Over HTTP/2 the host is in the URL, and a field beside it must not differ
+ * (RFC 9113, 8.3.1); one that does is left for the gateway to refuse. Without
+ * TLS it may be an absolute target, which has the field ignored (RFC 9112,
+ * 3.2.2).
+ */
+function addAuthority(
+  headers: Header[],
+  url: string,
+  scheme: "http" | "https",
+): void {
+  const host = headerValue(headers, "host");
+  if (host !== undefined && scheme === "http") return;
+  const authority = authorityOf(url);
+  if (host?.toLowerCase() !== authority.toLowerCase()) {
+    headers.push(["host", authority]);
+  }
+}
+
+/** Host and port of a raw request URL. */
+function authorityOf(url: string): string {
+  const start = url.indexOf("://") + 3;
+  const end = url.slice(start).search(/[/?#]/);
+  return end < 0 ? url.slice(start) : url.slice(start, start + end);
 }
 
 /** Path and query of a raw request URL, as latin-1 code units. */

@@ -5,13 +5,18 @@
  * `Deno.connectTls`, because only so can Nagle's delay be switched off under
  * it, connecting be given up, and the handshake be over when dialing is.
  *
+ * An endpoint that wants the gateway's own certificate, or is not verified, is
+ * spoken to by the runtime's other TLS, as this one can do neither. The files
+ * of certificates are read at every connection, so that changed ones are used.
+ *
  * Invariant: a dial that fails or is given up leaves nothing open, with one
  * exception: a TLS handshake that is given up rejects at once, but Deno keeps
  * its TCP connection until the other side speaks or closes.
  *
  * @module
  */
-import type { Address, Dial, Socket } from "../core/outside.ts";
+import type { Address, Dial, Socket, UpstreamTls } from "../core/outside.ts";
+import { connectNodeTls } from "./node_tls.ts";
 
 /** How to dial. */
 export interface DialOptions {
@@ -26,7 +31,7 @@ const ALPN_PROTOCOLS = ["http/1.1"];
 export function createDial(options: DialOptions = {}): Dial {
   return async (address, signal) => {
     try {
-      return new SystemSocket(await connect(address, options, signal));
+      return await connect(address, options, signal);
     } catch (cause) {
       throw dialError(address, cause);
     }
@@ -37,11 +42,16 @@ async function connect(
   address: Address,
   options: DialOptions,
   signal: AbortSignal | undefined,
-): Promise<Deno.Conn> {
+): Promise<Socket> {
   if (address.kind === "unix") {
-    return await Deno.connect({ transport: "unix", path: address.path });
+    const { path } = address;
+    return new SystemSocket(await Deno.connect({ transport: "unix", path }));
   }
-  const { hostname, port, tls } = address;
+  const { hostname, port, tls, trust } = address;
+  if (tls && (trust?.insecure === true || trust?.certFile !== undefined)) {
+    return await connectNodeTls({ hostname, port, trust }, signal);
+  }
+  const caCerts = tls ? await caCertsOf(options, trust) : [];
   const tcp = await Deno.connect(
     signal === undefined ? { hostname, port } : { hostname, port, signal },
   );
@@ -52,19 +62,32 @@ async function connect(
     tcp.close();
     throw error;
   }
-  return tls ? await secure(tcp, hostname, options, signal) : tcp;
+  if (!tls) return new SystemSocket(tcp);
+  const serverName = trust?.serverName ?? hostname;
+  return new SystemSocket(await secure(tcp, { serverName, caCerts }, signal));
+}
+
+async function caCertsOf(
+  { caCerts = [] }: DialOptions,
+  trust: UpstreamTls | undefined,
+): Promise<string[]> {
+  return trust?.caFile === undefined
+    ? [...caCerts]
+    : [...caCerts, await Deno.readTextFile(trust.caFile)];
 }
 
 async function secure(
   tcp: Deno.TcpConn,
-  hostname: string,
-  options: DialOptions,
+  { caCerts, serverName }: {
+    readonly caCerts: string[];
+    readonly serverName: string;
+  },
   signal: AbortSignal | undefined,
 ): Promise<Deno.Conn> {
   const secured = await Deno.startTls(tcp, {
-    hostname,
+    hostname: serverName,
     alpnProtocols: ALPN_PROTOCOLS,
-    ...(options.caCerts === undefined ? {} : { caCerts: [...options.caCerts] }),
+    caCerts,
   });
   const giveUp = (): void => closeQuietly(secured);
   signal?.addEventListener("abort", giveUp);

@@ -1,6 +1,10 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
-import type { Address, Dial, Socket } from "../core/outside.ts";
+import {
+  type Certificate,
+  CertificateFolder,
+} from "../../tests/certificates.ts";
+import type { Address, Dial, Socket, UpstreamTls } from "../core/outside.ts";
 import { createDial } from "./dial.ts";
 
 const decoder = new TextDecoder();
@@ -43,26 +47,70 @@ function tcp(listener: Deno.Listener, tls = false): Address {
   return { kind: "tcp", hostname: "127.0.0.1", port, tls };
 }
 
-/** A self-signed certificate for 127.0.0.1, made for this test alone. */
-async function certificate(): Promise<{ cert: string; key: string }> {
-  const folder = await Deno.makeTempDir();
+/** An engine that answers once, and the certificate it wants of the gateway. */
+async function openMutualEngine(
+  own: Certificate,
+  client: Certificate,
+): Promise<AsyncDisposable & { readonly port: number }> {
+  using free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = free.addr;
+  free.close();
+  const process = new Deno.Command("openssl", {
+    args: [
+      ...["s_server", "-accept", `127.0.0.1:${port}`, "-www", "-quiet"],
+      ...["-cert", own.certFile, "-key", own.keyFile],
+      ...["-Verify", "1", "-verify_return_error", "-partial_chain"],
+      ...["-CAfile", client.certFile],
+    ],
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  for (let look = 0; look < 200; look++) {
+    try {
+      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+      break;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      process.kill("SIGKILL");
+      await process.status;
+    },
+  };
+}
+
+const AS_USUAL: UpstreamTls = {
+  caFile: undefined,
+  serverName: undefined,
+  certFile: undefined,
+  keyFile: undefined,
+  insecure: false,
+};
+
+/** What a connection to `port` answers to a request. */
+async function askOverTls(
+  port: number,
+  trust: Partial<UpstreamTls>,
+): Promise<string> {
+  const socket = await createDial()({
+    kind: "tcp",
+    hostname: "127.0.0.1",
+    port,
+    tls: true,
+    trust: { ...AS_USUAL, ...trust },
+  });
   try {
-    const { success, stderr } = await new Deno.Command("openssl", {
-      args: [
-        ...["req", "-x509", "-newkey", "ec", "-days", "1", "-nodes"],
-        ...["-pkeyopt", "ec_paramgen_curve:prime256v1", "-subj", "/CN=engine"],
-        ...["-addext", "subjectAltName=IP:127.0.0.1"],
-        ...["-addext", "basicConstraints=critical,CA:FALSE"],
-        ...["-keyout", `${folder}/key.pem`, "-out", `${folder}/cert.pem`],
-      ],
-    }).output();
-    assertEquals(success, true, decoder.decode(stderr));
-    return {
-      cert: await Deno.readTextFile(`${folder}/cert.pem`),
-      key: await Deno.readTextFile(`${folder}/key.pem`),
-    };
+    await socket.write(new TextEncoder().encode("GET / HTTP/1.0\r\n\r\n"));
+    const buffer = new Uint8Array(15);
+    const count = await socket.read(buffer);
+    return decoder.decode(buffer.subarray(0, count ?? 0));
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    socket.close();
+    socket.close();
   }
 }
 
@@ -100,7 +148,8 @@ test("dial() opens unix sockets", async () => {
 });
 
 test("dial() opens TLS with a certificate it is told to trust", async () => {
-  const { cert, key } = await certificate();
+  await using folder = await CertificateFolder.create();
+  const { cert, key } = await folder.make("engine");
   const listener = Deno.listenTls({
     hostname: "127.0.0.1",
     port: 0,
@@ -114,7 +163,8 @@ test("dial() opens TLS with a certificate it is told to trust", async () => {
 });
 
 test("dial() refuses a certificate that nobody vouches for", async () => {
-  const { cert, key } = await certificate();
+  await using folder = await CertificateFolder.create();
+  const { cert, key } = await folder.make("engine");
   const listener = Deno.listenTls({
     hostname: "127.0.0.1",
     port: 0,
@@ -167,5 +217,61 @@ test("close() makes a pending read reject", async () => {
   socket.close();
   await failed;
   conn.close();
+  listener.close();
+});
+
+test("dial() verifies by the endpoint's own CA and name, and shows what it is told to", async () => {
+  await using folder = await CertificateFolder.create();
+  const own = await folder.make("engine", ["gpu.internal"]);
+  const client = await folder.make("client");
+  const other = await folder.make("other");
+  const { certFile: caFile } = own;
+  const { certFile, keyFile } = client;
+  await using engine = await openMutualEngine(own, client);
+  const shown = { certFile, keyFile };
+  const refused: [name: string, trust: Partial<UpstreamTls>][] = [
+    ["no CA", shown],
+    ["another CA", { ...shown, caFile: other.certFile }],
+    ["another name", { ...shown, caFile, serverName: "other.internal" }],
+    ["no certificate", { caFile }],
+    ["another certificate", { ...other, caFile }],
+    ["a missing file", { ...shown, caFile: `${folder.path}/none` }],
+  ];
+  for (const [name, trust] of refused) {
+    const asked = await askOverTls(engine.port, trust).catch(() => "refused");
+    assertEquals(asked === "" ? "refused" : asked, "refused", name);
+  }
+  const taken: [name: string, trust: Partial<UpstreamTls>][] = [
+    ["its CA", { ...shown, caFile }],
+    ["its name", { ...shown, caFile, serverName: "gpu.internal" }],
+    ["insecure", { ...shown, insecure: true }],
+  ];
+  for (const [name, trust] of taken) {
+    assertEquals(await askOverTls(engine.port, trust), "HTTP/1.0 200 ok", name);
+  }
+});
+
+test("dial() verifies by CA and name without a certificate of its own", async () => {
+  await using folder = await CertificateFolder.create();
+  const own = await folder.make("engine", ["gpu.internal"]);
+  const listener = Deno.listenTls({
+    hostname: "127.0.0.1",
+    port: 0,
+    cert: own.cert,
+    key: own.key,
+  });
+  const address = tcp(listener, true) as Address & { kind: "tcp" };
+  const table: Partial<UpstreamTls>[] = [
+    { caFile: own.certFile },
+    { caFile: own.certFile, serverName: "gpu.internal" },
+    { insecure: true },
+  ];
+  for (const trust of table) {
+    const text = await pingPong(listener, createDial(), {
+      ...address,
+      trust: { ...AS_USUAL, ...trust },
+    });
+    assertEquals(text, "pong:ping");
+  }
   listener.close();
 });

@@ -128,7 +128,9 @@ export class IdlePool implements ConnectionOwner {
     if (known !== undefined && !known.isDropped) return known;
     const key = address.kind === "unix"
       ? `unix:${address.path}`
-      : `${address.tls ? "tls" : "tcp"}:${address.hostname}:${address.port}`;
+      : `${address.tls ? "tls" : "tcp"}:${address.hostname}:${address.port}` +
+        // One that was verified in another way is another connection.
+        (address.trust === undefined ? "" : JSON.stringify(address.trust));
     const list = this.#lists.get(key) ??
       { key, connections: [], isDropped: false };
     this.#lists.set(key, list);

@@ -27,6 +27,7 @@ import { Admission } from "../gateway/admission.ts";
 import { type SpanSink, Tracer } from "../gateway/call_trace.ts";
 import { CapacityEvidence } from "../gateway/capacity_evidence.ts";
 import type { Answer, ClientRequest } from "../gateway/client_request.ts";
+import { ForwardingRules } from "../gateway/forwarding.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { Inflate } from "../gateway/inflate.ts";
 import type { LiveCall } from "../gateway/live_calls.ts";
@@ -36,6 +37,7 @@ import type { UpstreamClient } from "../upstream/client.ts";
 import { authenticationOf, type Secrets } from "./secrets.ts";
 import { keyPlanOf } from "./configured_keys.ts";
 import { haveSameTimeouts, upstreamOf } from "./configured_upstream.ts";
+import { Era } from "./era.ts";
 import {
   attachSharedState,
   budgetOf,
@@ -68,12 +70,6 @@ export interface AssemblyParts {
   readonly spans?: SpanSink | undefined;
 }
 
-/** A gateway of one configuration, with the client that it sends through. */
-interface Era {
-  readonly gateway: Gateway;
-  readonly upstream: UpstreamClient;
-}
-
 /** A gateway and what its owner needs of it. */
 export class Assembly {
   readonly admission: Admission;
@@ -101,8 +97,7 @@ export class Assembly {
     const queue = this.#newQueue();
     this.placement = this.#newPlacement(queue);
     this.admission = this.#newAdmission(queue);
-    const upstream = upstreamOf(config, outside);
-    this.#era = { gateway: this.#newGateway(upstream), upstream };
+    this.#era = this.#newEra(upstreamOf(config, outside));
   }
 
   /** The gateway that takes the requests from now on. */
@@ -117,7 +112,7 @@ export class Assembly {
 
   /** Answers a request; never rejects. */
   handle(request: ClientRequest): Promise<Answer> {
-    return this.#era.gateway.handle(request);
+    return this.#era.handle(request);
   }
 
   /** The oldest requests under way, the oldest first, at most `count`. */
@@ -175,7 +170,7 @@ export class Assembly {
     this.#config = config;
     this.#secrets = secrets;
     this.#settings.change(config);
-    this.#era = { gateway: this.#newGateway(upstream), upstream };
+    this.#era = this.#newEra(upstream);
     this.#former = eras.filter((era) => this.#isNeeded(era));
     const needed = this.#eras().map((era) => era.upstream);
     for (const { upstream } of eras) {
@@ -246,6 +241,10 @@ export class Assembly {
     });
   }
 
+  #newEra(upstream: UpstreamClient): Era {
+    return new Era(this.#newGateway(upstream), upstream, this.#config.cors);
+  }
+
   #newGateway(upstream: UpstreamClient): Gateway {
     const { access, buffers, index, inflate, outside, spans } = this.#parts;
     const { capacity, counters, endpoints, endpointTraffic } = this.#state;
@@ -258,6 +257,7 @@ export class Assembly {
       placement: this.placement,
       admission: this.admission,
       routes: this.routes,
+      forwarding: new ForwardingRules(config.forwarding),
       upstream,
       inflate,
       limits: {

@@ -11,13 +11,13 @@ import { collectorOf } from "../config/tracing.ts";
 import type { ApiKey } from "../core/api_key.ts";
 import type { Log } from "../core/outside.ts";
 import type { AccessSink } from "../gateway/access_log.ts";
-import { Listener } from "../server/listener.ts";
 import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
 import { inflate } from "../system/inflate.ts";
 import { SpanExporter } from "../system/tracing.ts";
 import { assembleGateway, type Assembly } from "./assembly.ts";
 import { Control } from "./control.ts";
+import { Front } from "./front.ts";
 import { KeyIssuer, type Secrets } from "./secrets.ts";
 
 /** Milliseconds that open answers get when the gateway stops. */
@@ -27,6 +27,8 @@ const STOP_MS = 1_000;
 export interface InProcess extends AsyncDisposable {
   /** For example `http://127.0.0.1:8080`. */
   readonly url: string;
+  /** Where plain HTTP is sent on; `undefined` for nowhere. */
+  readonly redirectPort: number | undefined;
   readonly control: Control;
   readonly assembly: Assembly;
   /** Resolves once `count` endpoints take work. */
@@ -82,21 +84,25 @@ export function startInProcess(
     spans: exporter && ((span) => exporter.add(span)),
   });
   control.onRoutes((routes) => assembly.reroute(routes));
-  const listener = new Listener({
-    hostname: config.listen.hostname,
+  const front = new Front({
+    config,
+    clock: systemClock,
+    log,
     port: config.listen.port,
     reusePort: false,
     handle: (request) => assembly.handle(request),
   });
+  const scheme = config.tls.certFile === undefined ? "http" : "https";
   async function stop(): Promise<void> {
     control.stop();
     assembly.stopTunnels();
-    await listener.stop(STOP_MS);
+    await front.stop(STOP_MS);
     assembly.close();
     await exporter?.close();
   }
   return {
-    url: `http://${listener.hostname}:${listener.port}`,
+    url: `${scheme}://${front.hostname}:${front.port}`,
+    redirectPort: front.redirectPort,
     control,
     assembly,
     ready: (count) => untilReady(control, count),

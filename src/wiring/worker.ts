@@ -10,7 +10,6 @@ import type { Config } from "../config/config.ts";
 import { collectorOf } from "../config/tracing.ts";
 import { LoopLags } from "../core/loop_lag.ts";
 import type { RoutesData } from "../gateway/routes.ts";
-import { Listener } from "../server/listener.ts";
 import {
   HEARTBEAT_MS,
   type WorkerCommand,
@@ -23,6 +22,7 @@ import { inflate } from "../system/inflate.ts";
 import { watchLoop } from "../system/loop_watch.ts";
 import { SpanExporter } from "../system/tracing.ts";
 import { assembleGateway, type Assembly } from "./assembly.ts";
+import { Front } from "./front.ts";
 import { LIVE } from "./live_book.ts";
 import type { Secrets } from "./secrets.ts";
 import type { SharedBuffers } from "./shared_state.ts";
@@ -55,7 +55,7 @@ const { log } = threadLog;
 
 let assembly: Assembly | undefined;
 let exporter: SpanExporter | undefined;
-let listener: Listener | undefined;
+let front: Front | undefined;
 let watchedUntilMs = 0;
 let cancelTelling: (() => void) | undefined;
 
@@ -116,13 +116,15 @@ function start(command: Command & { kind: "start" }): void {
   const { admission, bell } = started;
   listenTo(bell, () => admission.collect());
   try {
-    listener = new Listener({
-      hostname: config.listen.hostname,
+    front = new Front({
+      config,
+      clock: systemClock,
+      log,
       port: command.port,
       reusePort: true,
       handle: (request) => started.handle(request),
     });
-    scope.postMessage({ kind: "listening", port: listener.port });
+    scope.postMessage({ kind: "listening", port: front.port });
     beat();
     watchLoop(systemClock, new LoopLags(buffers.lags), command.index);
   } catch (error) {
@@ -150,7 +152,7 @@ function tellLive(): void {
 /** Leaves engines their connections: some finish for a client that has left. */
 async function stop(): Promise<void> {
   assembly?.stopTunnels();
-  const brokenCount = await listener?.stop(NO_DEADLINE_MS) ?? 0;
+  const brokenCount = await front?.stop(NO_DEADLINE_MS) ?? 0;
   threadLog.close();
   await exporter?.close();
   scope.postMessage({ kind: "stopped", brokenCount });

@@ -25,6 +25,7 @@ const MASKS: readonly (readonly [what: RegExp, name: string])[] = [
 /** What the listener of Deno 2.7 adds, leaves out, or is kept quiet with. */
 const OLD_FIELDS: readonly RegExp[] = [
   /\r\nvary: accept-encoding(?=\r\n)/,
+  /(?<=\r\nvary: )accept-encoding, /,
   /\r\ncache-control: no-transform(?=\r\n)/,
   /(?<=\r\ncache-control: [^\r]*), no-transform(?=\r\n)/,
   /\r\nconnection: close(?=\r\n)/,

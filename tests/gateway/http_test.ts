@@ -288,9 +288,8 @@ test("repeated fields arrive whole, in both directions (PS #998)", async () => {
       assertMatch(seen, /\r\nx-many: 1, 2\r\n/);
       assertMatch(seen, /\r\ncookie: a=1; b\r\n/);
       const lines = reply.headerLines;
-      assertEquals(lines.filter((line) => line.startsWith("server:")), [
-        "server: engine",
-      ]);
+      // What an engine is made of is no client's business.
+      assertEquals(lines.filter((line) => line.startsWith("server:")), []);
       assertEquals(lines.filter((line) => line.startsWith("set-cookie:")), [
         "set-cookie: a=1; Path=/",
         "set-cookie: b=2",

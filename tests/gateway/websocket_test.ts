@@ -150,7 +150,7 @@ test("the engine gets the client's handshake, target and fields as they are", as
         "sec-websocket-protocol: realtime, openai-beta.v1",
         "sec-websocket-version: 13",
         "upgrade: websocket",
-        "x-forwarded-for: 10.1.1.1, 127.0.0.1",
+        "x-forwarded-for: 127.0.0.1",
         "x-forwarded-host: client.example",
         "x-forwarded-proto: http",
         "x-request-id: given",

@@ -84,7 +84,7 @@ test("a client does not say what its address is, whatever the runtime is told", 
     const request = bare("GET", "/x", ["X-Forwarded-For: 192.0.2.1"]);
     assertEquals((await call(port, request)).status, 200);
     const seen = requests.find((text) => text.startsWith("GET /x ")) ?? "";
-    assertMatch(seen, /^x-forwarded-for: (?:.*, )?127\.0\.0\.1\r?$/m);
+    assertMatch(seen, /^x-forwarded-for: 127\.0\.0\.1\r?$/m);
   });
 });
 
