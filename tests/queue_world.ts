@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { PlaceKeeper } from "../src/core/place_keeper.ts";
 import { QueueBoard } from "../src/core/queue_board.ts";
 import { WaitQueue } from "../src/core/wait_queue.ts";
 import type { GiveUpReason, WaitingCall } from "../src/core/waiting_call.ts";
@@ -42,11 +43,14 @@ export interface WorldCall {
 export class QueueWorld {
   readonly world: World;
   readonly board: QueueBoard;
-  readonly queues: readonly WaitQueue[];
+  readonly queues: WaitQueue[];
   /** Names of calls in the order in which they were granted places. */
   readonly served: string[] = [];
   readonly waiting: WorldCall[] = [];
+  /** Called when a call is served, while it still counts as waiting. */
+  onServed: (made: WorldCall) => void = () => {};
   nowMs = 0;
+  readonly #callsMax: number;
   #count = 0;
 
   constructor(
@@ -56,13 +60,11 @@ export class QueueWorld {
     const workers = options.workers ?? 1;
     this.world = new World({ endpoints });
     this.board = QueueBoard.create(workers);
-    this.queues = Array.from({ length: workers }, (_, worker) =>
-      new WaitQueue({
-        board: this.board,
-        endpoints: this.world.endpoints,
-        worker,
-        callsMax: options.callsMax ?? 1_000,
-      }));
+    this.#callsMax = options.callsMax ?? 1_000;
+    this.queues = Array.from(
+      { length: workers },
+      (_, worker) => this.#newQueue(worker),
+    );
   }
 
   queue(worker = 0): WaitQueue {
@@ -105,6 +107,7 @@ export class QueueWorld {
       poolNow: () => world.pools.poolFor(arrival.model),
       granted: (slot) => {
         made.servedBy = this.idAt(slot);
+        this.onServed(made);
         this.served.push(name);
         this.#forget(made);
       },
@@ -122,6 +125,26 @@ export class QueueWorld {
     this.#forget(made);
     return made.call !== undefined &&
       this.queue(made.arrival.worker).remove(made.call);
+  }
+
+  /**
+   * What the supervisor does for a dead worker, and its successor at first.
+   *
+   * @param places Slots that calls of the dead one hold places on.
+   * @returns The calls that waited in it.
+   */
+  replace(worker: number, places: readonly number[] = []): WorldCall[] {
+    const { board, nowMs, world: { endpoints } } = this;
+    const keeper = new PlaceKeeper(board, endpoints);
+    const lost = this.waiting.filter((made) =>
+      (made.arrival.worker ?? 0) === worker
+    );
+    for (const made of lost) this.#forget(made);
+    board.reclaim(worker, (slot) => keeper.release(slot, nowMs));
+    for (const slot of places) keeper.release(slot, nowMs);
+    this.queues[worker] = this.#newQueue(worker);
+    this.queue(worker).collect(nowMs);
+    return lost;
   }
 
   /** A place on an endpoint is given back in a worker. */
@@ -146,28 +169,25 @@ export class QueueWorld {
 
   /** The call that a single queue would give a place on `id` to. */
   expected(id: string): WorldCall | undefined {
-    const { whole } = this.world.pools;
-    const open = this.waiting.filter(({ arrival, arrivedAtMs }) => {
-      const pool = this.world.pools.poolFor(arrival.model) ?? whole;
-      if (!pool.ids.includes(id) || arrival.tried?.includes(id)) return false;
-      const isPatient = arrival.bound !== undefined &&
-        arrival.tried === undefined &&
-        this.nowMs < arrivedAtMs + (arrival.patienceMs ?? 0);
-      return arrival.bound === id || !isPatient;
-    });
-    return open.sort((one, other) => {
-      const [a, b] = [this.#order(one, id), this.#order(other, id)];
-      const at = a.findIndex((value, index) => value !== b[index]);
-      return (a[at] ?? 0) - (b[at] ?? 0);
-    })[0];
+    const open = this.waiting.filter((made) => this.wants(made, id));
+    return open.sort((one, other) =>
+      compareOrders(this.order(one, id), this.order(other, id))
+    )[0];
   }
 
-  idAt(slot: number): string {
+  /** Whether a call takes a place on `id` now. */
+  wants({ arrival, arrivedAtMs }: WorldCall, id: string): boolean {
     const { whole } = this.world.pools;
-    return whole.ids[whole.indexAt(slot)] ?? "";
+    const pool = this.world.pools.poolFor(arrival.model) ?? whole;
+    if (!pool.ids.includes(id) || arrival.tried?.includes(id)) return false;
+    const isPatient = arrival.bound !== undefined &&
+      pool.ids.includes(arrival.bound) && arrival.tried === undefined &&
+      this.nowMs < arrivedAtMs + (arrival.patienceMs ?? 0);
+    return arrival.bound === id || !isPatient;
   }
 
-  #order(made: WorldCall, id: string): number[] {
+  /** Where a call stands in the queue for `id`: smaller goes first. */
+  order(made: WorldCall, id: string): number[] {
     const { arrival, number } = made;
     const waitedMs = this.nowMs - made.arrivedAtMs;
     if (waitedMs >= (arrival.overdueMs ?? Infinity)) return [-1, 0, number];
@@ -176,8 +196,31 @@ export class QueueWorld {
     return [level, arrival.bound === id ? 0 : 1, number];
   }
 
+  idAt(slot: number): string {
+    const { whole } = this.world.pools;
+    return whole.ids[whole.indexAt(slot)] ?? "";
+  }
+
+  #newQueue(worker: number): WaitQueue {
+    return new WaitQueue({
+      board: this.board,
+      endpoints: this.world.endpoints,
+      worker,
+      callsMax: this.#callsMax,
+    });
+  }
+
   #forget(made: WorldCall): void {
     const at = this.waiting.indexOf(made);
     if (at >= 0) this.waiting.splice(at, 1);
   }
+}
+
+/** Below 0 if the order `one` comes before `other`. */
+export function compareOrders(
+  one: readonly number[],
+  other: readonly number[],
+): number {
+  const at = one.findIndex((value, index) => value !== other[index]);
+  return (one[at] ?? 0) - (other[at] ?? 0);
 }

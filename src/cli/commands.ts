@@ -23,6 +23,7 @@ import { serveCommand } from "./serve.ts";
 import { sessionCommand, sessionsCommand } from "./sessions.ts";
 import { simulateCommand } from "./simulate.ts";
 import { systemdCommand } from "./systemd.ts";
+import { topCommand } from "./top.ts";
 import { versionCommand } from "./version.ts";
 
 /** All commands. */
@@ -30,6 +31,7 @@ export const COMMANDS: readonly Command[] = [
   serveCommand,
   checkCommand,
   demoCommand,
+  topCommand,
   endpointsCommand,
   drainCommand,
   restoreCommand,

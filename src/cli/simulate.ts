@@ -149,7 +149,7 @@ function optionsOf(
     loads: [load],
     contenders,
     model: ENGINE_MODEL,
-    queue: queueSettingsOf(config, ENGINE_MODEL.batchMax),
+    queue: queueSettingsOf(config, undefined),
     seed,
   };
 }

@@ -227,7 +227,7 @@ test("parseConfig() defaults what is not given", () => {
       affinityPatienceMs: 15_000,
     },
     queue: {
-      policy: "las",
+      policy: "critical_path",
       max: 1_024,
       sessionMax: 64,
       boostRatio: 2,

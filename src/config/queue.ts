@@ -47,7 +47,7 @@ export interface QueueSettings {
 export const QUEUE_FIELDS = {
   queuePolicy: {
     path: "queue.policy",
-    initial: "las",
+    initial: "critical_path",
     doc: "Scheduling policy of requests that wait for a full endpoint",
     read: readPolicy,
   },

@@ -102,7 +102,7 @@ test("parseConfig() takes both ends of every bound of a queue", () => {
     },
   });
   assertEquals(high.queue, {
-    policy: "las",
+    policy: "critical_path",
     max: 100_000,
     sessionMax: 10_000,
     boostRatio: 100,
