@@ -30,11 +30,13 @@ export function fishCompletions(commands: readonly Command[]): string {
 }
 
 function flagLine(command: Command, { name, value, doc }: Flag): string {
-  const long = name.replace(/^--/, "");
+  const option = name.startsWith("--")
+    ? `-l ${name.slice(2)}`
+    : `-s ${name.slice(1)}`;
   const argument = value === undefined
     ? ""
     : ` ${argumentOf(candidatesOf(value))}`;
-  return `${start(command)} -l ${long}${argument} -d ${quoted(doc)}`;
+  return `${start(command)} ${option}${argument} -d ${quoted(doc)}`;
 }
 
 function operandLine(command: Command): string[] {

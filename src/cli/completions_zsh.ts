@@ -62,10 +62,12 @@ function helpSpec(): string {
 
 function flagSpec({ name, value, doc, isList }: Flag): string {
   const text = doc.replace(/[[\]\\]/g, "\\$&");
+  // A value of a short flag is a word of its own.
+  const equals = name.startsWith("--") ? "=" : "";
   return quoted(
     value === undefined
       ? `${name}[${text}]`
-      : `${isList ? "*" : ""}${name}=[${text}]:${wanted(value)}`,
+      : `${isList ? "*" : ""}${name}${equals}[${text}]:${wanted(value)}`,
   );
 }
 
