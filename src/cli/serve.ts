@@ -19,6 +19,7 @@ import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
 import { SignalQueue } from "../system/signals.ts";
 import { Control } from "../wiring/control.ts";
+import { untilSeen } from "../wiring/first_look.ts";
 import { LiveBook } from "../wiring/live_book.ts";
 import { RecentFailures } from "../wiring/recent_failures.ts";
 import type { DrainKeeper } from "../wiring/drain_keeper.ts";
@@ -123,6 +124,7 @@ export async function serve(
       reload: () => reloading.reload("admin"),
     });
     await keeper?.restore();
+    await untilSeen(control, running.outside.clock);
     const port = await supervisor.start(config.listen.port);
     keeper?.start();
     const ports = { port, adminPort: admin.port };
@@ -267,8 +269,7 @@ async function untilEnded(
       failReadiness: () => {
         running.isStopping = true;
         reloading.stop();
-        // Whoever kills it before its time is out still finds this one.
-        running.keeper?.save();
+        running.keeper?.end();
         service.stopping();
       },
       workers: supervisor,

@@ -4,7 +4,7 @@
  *
  * | Step | What clients see | Ends with |
  * | --- | --- | --- |
- * | readiness fails | `/readyz` answers 503, requests are served | `stop.ready_grace` |
+ * | readiness fails | `/readyz` answers 503, requests are served, and each answer ends its connection | `stop.ready_grace` |
  * | workers stop | connections are refused, idle ones close | the last request |
  * | deadline | what still runs is cut | `stop.deadline` |
  *
@@ -34,6 +34,8 @@ export interface StopParts {
   /** Has readiness fail from now on. */
   readonly failReadiness: () => void;
   readonly workers: {
+    /** Has each answer end its connection. */
+    leave(): void;
     /** Resolves to how many requests were cut. */
     stop(deadlineMs: number): Promise<number>;
     /** Ends every worker at once. */
@@ -73,10 +75,11 @@ export async function untilStopped(parts: StopParts): Promise<Stopped> {
 }
 
 async function graceOf(
-  { clock, config }: StopParts,
+  { clock, config, workers }: StopParts,
   hurried: Promise<void>,
 ): Promise<void> {
   if (config.readyGraceMs === 0) return;
+  workers.leave();
   let cancel = () => {};
   const over = new Promise<void>((resolve) => {
     cancel = clock.after(config.readyGraceMs, resolve);

@@ -91,6 +91,11 @@ export class Listener {
     this.#retire(former);
   }
 
+  /** Has each answer from now on end its connection; HTTP/2 has no need of it. */
+  leave(): void {
+    for (const server of [this.#server, ...this.#former]) server.leave();
+  }
+
   /**
    * Takes no more requests and waits for open answers, for `deadlineMs` at
    * most. What is open then ends when its owner closes the upstream side.

@@ -37,6 +37,7 @@ export class ListeningServer {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #watch: DisconnectWatch<ServedRequest>;
   readonly #quirks: ServerQuirks;
+  #isLeaving = false;
   #isStopping = false;
   /** The wait for uploads ends at once when it is told to stop again. */
   #hurry: () => void = () => {};
@@ -68,13 +69,28 @@ export class ListeningServer {
         const answer = await handle(served);
         watch.answered(served);
         served.isAnswered = true;
-        return answer.tunnel === undefined
-          ? toResponse(answer, quirks)
-          : acceptTunnel(request, answer.headers, answer.tunnel);
+        if (answer.tunnel !== undefined) {
+          return acceptTunnel(request, answer.headers, answer.tunnel);
+        }
+        const response = toResponse(answer, quirks);
+        if (this.#isLeaving && !served.isByHttp2) {
+          response.headers.set("connection", "close");
+        }
+        return response;
       },
     );
     this.hostname = this.#server.addr.hostname;
     this.port = this.#server.addr.port;
+  }
+
+  /**
+   * Has each answer from now on say that its connection ends with it (RFC 9112,
+   * 9.6), so that the client's next request comes on a new one, to whoever
+   * listens then. Else that request may be on its way when stopping closes the
+   * connection, and nobody can tell the client whether it has been read.
+   */
+  leave(): void {
+    this.#isLeaving = true;
   }
 
   /**

@@ -15,11 +15,10 @@
  * other workers finish, and whatever started the process starts it anew.
  *
  * **What ending a thread costs.** As `terminate()` acts between two turns, it
- * never cuts a placement in the middle, and reclaiming a ledger is exact. So
- * places in flight are not counted anew from the ledgers of the living, and it
- * would be wrong to: a thread takes a place and notes it in two steps, so at
- * no moment must the sum of the ledgers be the count, and storing a sum would
- * undo what has been taken since it was read.
+ * never cuts a placement in the middle, and reclaiming a ledger is exact. Places
+ * in flight are not counted anew from the ledgers of the living, for a thread
+ * takes a place and notes it in two steps: at no moment must the sum be right,
+ * and storing one would undo what has been taken since it was read.
  *
  * Invariant: a worker that dies is replaced, what its requests held is taken
  * back first, and the other workers' requests go on. Stopping ends within its
@@ -63,10 +62,7 @@ const RESTART_MS_MAX = 5_000;
 /** A worker that has served this long has recovered, in milliseconds. */
 const RECOVERED_MS = 60_000;
 
-/**
- * 60 s: loading the modules takes a fraction of a second, and some seconds
- * where they are compiled on a busy machine.
- */
+/** 60 s: compiling the modules takes some seconds on a busy machine. */
 const START_MS_MAX = 60_000;
 
 /** Milliseconds between two looks at what is still open when stopping. */
@@ -79,8 +75,8 @@ const LOOK_MS = 20;
 const LAST_BYTES_MS = 1_000;
 
 /**
- * What is about to be cut is told so 300 ms before: enough to write an error
- * for each, and little beside any deadline.
+ * What is about to be cut is told so 300 ms before: an error for each is written
+ * by then.
  */
 const FAREWELL_MS = 300;
 
@@ -170,6 +166,11 @@ export class Supervisor<Start, Routes> {
   /** Has every worker tell of its requests under way for some seconds. */
   watch(): void {
     for (const { seat } of this.#posts) seat.tell({ kind: "watch" });
+  }
+
+  /** Has each answer end its connection, so that clients go elsewhere. */
+  leave(): void {
+    for (const { seat } of this.#posts) seat.tell({ kind: "leave" });
   }
 
   /**

@@ -7,6 +7,7 @@
  * | `routes` | the list of endpoints or models has changed | replaces its own |
  * | `reload` | the configuration has changed | takes it, with its routes |
  * | `watch` | somebody looks | tells of its requests for some seconds |
+ * | `leave` | once, before `stop` | has answers end their connections |
  * | `stop` | once | listens no more and finishes its requests |
  * | `give_up` | once, last | answers whatever has not finished with an error |
  *
@@ -54,6 +55,7 @@ export type WorkerCommand<Start, Routes> =
     readonly routes: Routes;
   }
   | { readonly kind: "watch" }
+  | { readonly kind: "leave" }
   /** The deadline is kept by the main thread, which can end threads. */
   | { readonly kind: "stop" }
   | { readonly kind: "give_up" };

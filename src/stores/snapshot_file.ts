@@ -40,6 +40,8 @@ export interface SnapshotPieces {
 export class SnapshotFile {
   readonly path: string;
   readonly #directory: string;
+  /** The opening, which has a digest in it, of what was last read or written. */
+  #known: Uint8Array = new Uint8Array();
 
   /** The file of the sessions in a directory that need not exist yet. */
   constructor(directory: string) {
@@ -62,6 +64,7 @@ export class SnapshotFile {
     using file = await Deno.open(this.path);
     const { size } = await file.stat();
     const opening = await readUpTo(file, FORMAT.openingBytes);
+    this.#known = opening.slice();
     const wanted = snapshotBytes(opening);
     if (size !== wanted) {
       throw new SnapshotRefusal(
@@ -89,14 +92,29 @@ export class SnapshotFile {
     const draft = `${this.path}.${Deno.pid}`;
     await removeIfThere(draft);
     try {
-      const size = await writeDraft(draft, snapshot);
+      const { opening, size } = await writeDraft(draft, snapshot);
       await Deno.rename(draft, this.path);
+      this.#known = opening;
       await syncDirectory(directory);
       return size;
     } catch (error) {
       await removeIfThere(draft).catch(() => {});
       throw error;
     }
+  }
+
+  /**
+   * Whether there is a file that is not the one last read or written here.
+   *
+   * Rejects with the operating system's error.
+   */
+  async isAnothers(): Promise<boolean> {
+    if (await isFileAt(this.path) !== true) return false;
+    using file = await Deno.open(this.path);
+    const opening = await readUpTo(file, FORMAT.openingBytes);
+    const known = this.#known;
+    return opening.length !== known.length ||
+      opening.some((byte, at) => byte !== known[at]);
   }
 
   /** Removes what processes that were killed have left. */
@@ -149,7 +167,7 @@ async function readInto(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
 async function writeDraft(
   path: string,
   snapshot: SnapshotPieces,
-): Promise<number> {
+): Promise<{ readonly opening: Uint8Array; readonly size: number }> {
   using file = await Deno.open(path, {
     write: true,
     // Whatever else has this name, a link for example, is not written to.
@@ -163,9 +181,10 @@ async function writeDraft(
     size += piece.length;
   }
   await file.seek(0, Deno.SeekMode.Start);
-  await writeAll(file, snapshot.opening());
+  const opening = snapshot.opening();
+  await writeAll(file, opening);
   await file.sync();
-  return size;
+  return { opening, size };
 }
 
 async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {

@@ -200,3 +200,24 @@ test("a process that is killed while it writes leaves the former file", async ()
     assertEquals(await countIn(file), 7);
   });
 });
+
+test("isAnothers() is true of a file that was neither read nor written here", async () => {
+  await withDirectory(async (directory) => {
+    const mine = new SnapshotFile(directory);
+    const other = new SnapshotFile(directory);
+    assertEquals(await mine.isAnothers(), false, "none");
+    await mine.write(snapshotOf(2));
+    assertEquals(await mine.isAnothers(), false, "written");
+    assertEquals(await other.isAnothers(), true, "not yet read");
+    await other.read();
+    assertEquals(await other.isAnothers(), false, "read");
+    await other.write(snapshotOf(3));
+    assertEquals(await mine.isAnothers(), true, "replaced");
+    await Deno.writeTextFile(mine.path, "a note");
+    assertEquals(await other.isAnothers(), true, "no snapshot");
+    await assertRejects(() => other.read(), SnapshotRefusal);
+    assertEquals(await other.isAnothers(), false, "refused, so known");
+    await Deno.remove(mine.path);
+    assertEquals(await mine.isAnothers(), false, "removed");
+  });
+});

@@ -63,6 +63,11 @@ export class Front {
     return this.#redirect?.port;
   }
 
+  /** Like `Listener.leave`. */
+  leave(): void {
+    this.#listener.leave();
+  }
+
   /** Like `Listener.stop`. */
   async stop(deadlineMs: number): Promise<number> {
     this.#certificates?.close();

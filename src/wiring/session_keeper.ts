@@ -6,8 +6,9 @@
  * next snapshot takes its place. It is not moved aside: such files would pile
  * up, and what is in them has gone idle before anybody looks.
  *
- * Two gateways may share a directory while one takes over from the other. The
- * last to write wins, and each file is whole.
+ * Two gateways may share a directory while one takes over from the other. Each
+ * file is whole, and one that is ending leaves alone what the other has
+ * written: its own sessions are the older ones.
  *
  * Invariant: nothing here fails the gateway. What goes wrong is logged once,
  * when it begins and when it is over, and counted.
@@ -73,6 +74,7 @@ export class SessionKeeper {
   #cancel: () => void = () => {};
   #isFailing = false;
   #isStarted = false;
+  #isEnding = false;
   #isStopped = false;
   /** What was there when the table was last saved or restored. */
   #seen: Seen | undefined;
@@ -146,9 +148,20 @@ export class SessionKeeper {
     return this.#writing;
   }
 
+  /**
+   * Takes a snapshot as the gateway begins to end: whoever kills it before its
+   * time is out still finds this one. Later ones replace none of another's.
+   */
+  end(): void {
+    if (!this.#isStarted) return;
+    this.#isEnding = true;
+    this.save();
+  }
+
   /** Takes no more snapshots after a last one, if it has started. */
   async stop(): Promise<void> {
     const { file, outside: { clock, log } } = this.#parts;
+    this.#isEnding = true;
     this.#isStopped = true;
     this.#cancel();
     if (!this.#isStarted) return;
@@ -215,7 +228,8 @@ export class SessionKeeper {
   }
 
   async #write(): Promise<void> {
-    const { control, file, idleTtlMs, outside: { clock } } = this.#parts;
+    const { control, file, idleTtlMs, outside } = this.#parts;
+    const { clock, log } = outside;
     // What changes from here on is for the next snapshot.
     const seen = this.#look();
     if (seen.changes === this.#seen?.changes && seen.plan === this.#seen.plan) {
@@ -223,6 +237,11 @@ export class SessionKeeper {
     }
     const nowMs = clock.nowMs();
     try {
+      if (this.#isEnding && await file.isAnothers()) {
+        log("info", "sessions.left", { file: file.path });
+        this.#seen = seen;
+        return;
+      }
       const writer = new SnapshotWriter({
         sessions: control.state.sessions,
         plan: seen.plan,

@@ -74,6 +74,9 @@ scope.onmessage = ({ data }) => {
       watchedUntilMs = systemClock.nowMs() + LIVE.watchMs;
       tellLive();
       break;
+    case "leave":
+      front?.leave();
+      break;
     case "stop":
       stop();
       break;
