@@ -60,6 +60,7 @@ export class GatewayGroup {
   readonly #directory: Directory;
   readonly #health: HealthBook;
   readonly #assemblies: readonly Assembly[];
+  readonly #rings: number[] = [];
 
   /** @param outsides One for each gateway of the group. */
   constructor(config: Config, outsides: readonly Outside[]) {
@@ -80,7 +81,7 @@ export class GatewayGroup {
       log: outside.log,
       publish: (routes) => {
         for (const assembly of this.#assemblies ?? []) {
-          assembly.routes.replace(routes);
+          assembly.reroute(routes);
         }
       },
     });
@@ -111,6 +112,16 @@ export class GatewayGroup {
   /** Takes over what traffic has shown of endpoints, as a tick does. */
   tick(): void {
     this.#health.look();
+  }
+
+  /** Has every gateway hear what others have handed over to it. */
+  ring(): void {
+    this.#assemblies.forEach(({ admission, bell }, index) => {
+      const rings = bell.words[bell.index] ?? 0;
+      if (this.#rings[index] === rings) return;
+      this.#rings[index] = rings;
+      admission.collect();
+    });
   }
 
   /** What a probe found; nothing when the endpoint is not listed. */

@@ -43,6 +43,8 @@ export interface Scenario {
   readonly idleTtlMs: number;
   readonly capacity: number;
   readonly faults: Faults;
+  /** Whether gateways hear at once what others hand over to them. */
+  readonly hearsBells: boolean;
 }
 
 /** Draws the scenario of a seed. */
@@ -66,5 +68,6 @@ export function drawScenario(chance: Chance): Scenario {
     idleTtlMs: chance.pick([2_000, 1_800_000, 1_800_000]),
     capacity: chance.pick([8, 512, 512]),
     faults: drawFaults(chance),
+    hearsBells: !chance.oneIn(4),
   };
 }

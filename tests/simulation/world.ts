@@ -197,7 +197,12 @@ class World {
   #pass(ms: number, isOver?: () => boolean): Promise<void> {
     return this.clock.run(this.clock.nowMs() + ms, {
       ...(isOver === undefined ? {} : { isOver }),
-      afterStep: () => this.#observer.look(),
+      afterStep: () => {
+        if (this.#scenario.hearsBells) {
+          for (const group of this.#site.groups) group.ring();
+        }
+        this.#observer.look();
+      },
     });
   }
 
