@@ -40,10 +40,15 @@ export interface Tally {
   failed: number;
   /** How often each kind of failure came. */
   readonly causes: Map<string, number>;
-  /** Sessions that were not answered by their endpoint every time. */
-  readonly strayed: Set<string>;
-  /** Each session that has been asked for, and its endpoint. */
+  /** Each session that has been asked for, and its last endpoint. */
   readonly homes: Map<string, string>;
+}
+
+/** Sessions that called within some time. */
+export interface Callers {
+  readonly count: number;
+  /** How many of them met another endpoint than before, by outcome. */
+  readonly strayed: ReadonlyMap<string, number>;
 }
 
 /** A load that goes on until it is ended. */
@@ -51,6 +56,8 @@ export class Visitors {
   readonly #options: VisitorOptions;
   readonly #running = new Set<Promise<void>>();
   readonly #loops: Promise<void>[];
+  #callers = new Set<string>();
+  #strayed = new Map<string, string>();
   #next = 0;
   #isOver = false;
   readonly tally: Tally = {
@@ -58,7 +65,6 @@ export class Visitors {
     reused: 0,
     failed: 0,
     causes: new Map(),
-    strayed: new Set(),
     homes: new Map(),
   };
 
@@ -68,6 +74,18 @@ export class Visitors {
       this.#pass(),
       ...Array.from({ length: options.stayingCount }, () => this.#stay()),
     ];
+  }
+
+  /** The sessions that have called since this was asked before. */
+  callers(): Callers {
+    const strayed = new Map<string, number>();
+    for (const outcome of this.#strayed.values()) {
+      strayed.set(outcome, (strayed.get(outcome) ?? 0) + 1);
+    }
+    const count = this.#callers.size;
+    this.#callers.clear();
+    this.#strayed.clear();
+    return { count, strayed };
   }
 
   /** Begins nothing more; resolves when all has ended. */
@@ -127,7 +145,7 @@ export class Visitors {
 
   /** Resolves to whether the connection can be used again. */
   async #ask(wire: Wire, line: string): Promise<boolean> {
-    const { homes, strayed } = this.tally;
+    const { homes } = this.tally;
     const { key, endpoint } = this.#session();
     this.tally.requests++;
     try {
@@ -142,8 +160,12 @@ export class Visitors {
       }
       const met = /\r\nx-tryst-endpoint: (\S+)/.exec(head)?.[1] ?? "none";
       const home = homes.get(key) ?? endpoint ?? met;
-      homes.set(key, home);
-      if (met !== home) strayed.add(key);
+      homes.set(key, met);
+      this.#callers.add(key);
+      if (met !== home) {
+        const outcome = /\r\nx-tryst-affinity: (\S+)/.exec(head)?.[1];
+        this.#strayed.set(key, outcome ?? "none");
+      }
       return !/\r\nconnection: close/.test(head);
     } catch (error) {
       this.#fail(`${line}: ${error}`);
