@@ -22,7 +22,7 @@ export function listeningText(
     `Tryst listens on ${urlOf(scheme, listen, port)}` +
     ` with ${workerCount} worker${workerCount === 1 ? "" : "s"}`,
     `Admin on ${urlOf("http", admin.listen, adminPort)}` +
-    ` (/healthz, /readyz, /metrics, /endpoints)`,
+    ` (/ in a browser, /healthz, /readyz, /metrics)`,
     `${endpoints.length} endpoint${endpoints.length === 1 ? "" : "s"}: ${
       endpoints.map(({ id }) => id).join(", ")
     }`,

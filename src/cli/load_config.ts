@@ -112,5 +112,6 @@ function splitList(text: string): string[] {
 }
 
 function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
+  // What follows, a picture of the place, is announced by a colon.
+  return (text.split("\n", 1)[0] ?? "").replace(/:$/, "");
 }

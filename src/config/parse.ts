@@ -16,6 +16,7 @@ import {
   readOr,
   type Spot,
 } from "./field.ts";
+import { nearestName } from "./nearest.ts";
 import { FIELDS, LATER } from "./fields.ts";
 import { checkCors } from "./cors.ts";
 import { checkHealth } from "./health.ts";
@@ -114,7 +115,10 @@ function collect(
     } else if (known.includes(key)) {
       collect(inner ?? {}, { path: innerPath, spot, given });
     } else {
-      const hint = elsewhere(key) ?? knownNames(key, known);
+      // A slip of the pen is likelier than the wrong section.
+      const isNear = nearestName(key, known) !== undefined;
+      const hint = (isNear ? undefined : elsewhere(key)) ??
+        knownNames(key, known);
       complain(inside, { value: inner }, `is not a known key: ${hint}`);
     }
   }

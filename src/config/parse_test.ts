@@ -87,6 +87,7 @@ test("parseConfig() complains with path, wish and value", () => {
     [{ lisen: "h:1" }, `"lisen" as it is not a known key: did you mean "lis`],
     [{ zz: 1 }, `known key: known are listen, workers, tls, cors, forwarding`],
     [{ idle_ttl: "1s" }, `did you mean "session.idle_ttl"?`],
+    [{ endpoint: ["http://a:1"] }, `did you mean "endpoints"?`],
     [{ session: { ttl: 1 } }, `"session.ttl" as it is not a known key: known`],
     [{ ["__proto__x"]: 1 }, `"__proto__x" as it is not a known key`],
     [{ workers: 0 }, `must be auto or a whole number from 1 to 64`],
