@@ -107,7 +107,8 @@ export class Reloading {
         (() => Promise.resolve({ ...parts, kind: "accepted", warnings: [] })),
       apply(config, secrets) {
         const start = parts.startOf(config, secrets);
-        supervisor.reload(start, control.reload(config));
+        const routes = control.reload(config, secrets?.credentials);
+        supervisor.reload(start, routes);
       },
       begun: () => service.reloading(),
       ended: () => service.ready(),

@@ -23,7 +23,7 @@ import { untilSeen } from "../wiring/first_look.ts";
 import { LiveBook } from "../wiring/live_book.ts";
 import { RecentFailures } from "../wiring/recent_failures.ts";
 import type { DrainKeeper } from "../wiring/drain_keeper.ts";
-import { KeyIssuer, type Secrets } from "../wiring/secrets.ts";
+import type { Secrets } from "../wiring/secrets.ts";
 import type { SessionKeeper } from "../wiring/session_keeper.ts";
 import { budgetOf } from "../wiring/shared_state.ts";
 import type { WorkerStart } from "../wiring/worker.ts";
@@ -164,17 +164,17 @@ function createRunning(
     dial: createDial(),
     log: failures.notedBy(logging.log),
   };
-  const control = new Control({ config, outside, workerCount });
+  const credentials = secrets?.credentials;
+  const control = new Control({ config, credentials, outside, workerCount });
   registerBuild(
     { version: project.version, deno: edge.denoVersion },
     [control.metrics],
   );
   const { buffers } = control.state;
-  const issuer = new KeyIssuer(buffers.tenants);
   const startOf = (config: Config, secrets?: Secrets<ApiKey>): WorkerStart => ({
     config,
     buffers,
-    secrets: secrets && issuer.issue(secrets),
+    secrets: secrets && control.keys.issue(secrets),
     log: logging.take(config),
   });
   const { promise: hung, resolve } = Promise.withResolvers<number>();

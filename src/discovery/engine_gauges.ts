@@ -17,6 +17,7 @@ import type { EngineGauges } from "../core/engine_metrics.ts";
 import type { Outside } from "../core/outside.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import { askForPage, pageTargets } from "./gauge_page.ts";
+import type { CredentialOf } from "./question.ts";
 
 /** Milliseconds until an endpoint without a page of metrics is asked again. */
 const REST_MS = 60_000;
@@ -48,6 +49,7 @@ export const GAUGE_DEFAULTS: GaugeSettings = {
 export interface GaugeWatchParts
   extends Pick<Outside, "clock" | "log" | "random"> {
   readonly upstream: UpstreamClient;
+  readonly credentialOf: CredentialOf;
   /** Whether an endpoint takes work; others are not asked. */
   readonly isReady: (endpointId: string) => boolean;
   /** Takes every reading, at the time at which it comes. */

@@ -77,6 +77,7 @@ function world(scripts: readonly (Script | "hang" | "refuse")[]) {
   const watch = new GaugeWatch({
     clock,
     upstream,
+    credentialOf: () => undefined,
     random: () => 0.5,
     log: (level, event, fields) => {
       assertEquals(level, "debug");
@@ -415,6 +416,7 @@ test("intervals vary by a tenth each way, and starts are spread", () => {
   const watch = new GaugeWatch({
     clock,
     upstream,
+    credentialOf: () => undefined,
     random: () => chances.shift() ?? 0,
     log: () => {},
     isReady: () => false,
@@ -445,6 +447,7 @@ async function reported(
   const watch = new GaugeWatch({
     clock: systemClock,
     upstream,
+    credentialOf: () => undefined,
     random: Math.random,
     log: () => {},
     isReady: () => true,

@@ -16,6 +16,7 @@ import { type EngineGauges, readEngineGauges } from "../core/engine_metrics.ts";
 import type { Address, Clock } from "../core/outside.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import { readText } from "./answer_text.ts";
+import { type CredentialOf, questionHeaders } from "./question.ts";
 
 /** A page is printed at once, or the engine is too busy to: milliseconds. */
 const ANSWER_MS = 1_000;
@@ -42,6 +43,13 @@ export type PageOutcome =
   /** The endpoint cannot tell for now. */
   | { readonly kind: "failed" };
 
+/** What pages are asked for with. */
+export interface PageParts {
+  readonly clock: Clock;
+  readonly upstream: UpstreamClient;
+  readonly credentialOf: CredentialOf;
+}
+
 /** A question under way. */
 export interface PageQuestion {
   /** Never rejects. */
@@ -54,7 +62,7 @@ const FAILED: PageOutcome = { kind: "failed" };
 
 /** Asks `endpoint` at each of `targets` until one has the page. */
 export function askForPage(
-  parts: { readonly clock: Clock; readonly upstream: UpstreamClient },
+  parts: PageParts,
   endpoint: EndpointSpec,
   targets: readonly string[],
 ): PageQuestion {
@@ -69,7 +77,7 @@ export function askForPage(
   async function ask(): Promise<PageOutcome> {
     let outcome = FAILED;
     for (const target of targets) {
-      const exchange = start(parts.upstream, endpoint, target);
+      const exchange = start(parts, endpoint, target);
       abort = exchange.abort;
       outcome = await outcomeOf(target, exchange.response);
       if (isOver) return FAILED;
@@ -107,7 +115,7 @@ export function pageTargets(
 }
 
 function start(
-  upstream: UpstreamClient,
+  { credentialOf, upstream }: PageParts,
   endpoint: EndpointSpec,
   target: string,
 ) {
@@ -115,11 +123,10 @@ function start(
     address: endpoint.address,
     method: "GET",
     target,
-    headers: [
-      ["host", endpoint.host],
-      ["accept", "text/plain;version=0.0.4"],
-      ...endpoint.health.headers.filter(([name]) => name !== "accept"),
-    ],
+    headers: questionHeaders(endpoint, credentialOf, [
+      "accept",
+      "text/plain;version=0.0.4",
+    ]),
     body: undefined,
   });
 }

@@ -13,6 +13,7 @@
 import type { EndpointSpec } from "../core/endpoint.ts";
 import type { Clock } from "../core/outside.ts";
 import type { UpstreamClient, UpstreamResponse } from "../upstream/client.ts";
+import { type CredentialOf, questionHeaders } from "./question.ts";
 
 /** Milliseconds between two questions to an endpoint that is ready. */
 const REFRESH_MS = 10_000;
@@ -30,6 +31,7 @@ const LIST_BYTES_MAX = 4_194_304;
 export interface ModelWatchParts {
   readonly clock: Clock;
   readonly upstream: UpstreamClient;
+  readonly credentialOf: CredentialOf;
   /** Whether an endpoint takes work; others are not asked by themselves. */
   readonly isReady: (endpointId: string) => boolean;
   /** Takes a list, or `undefined` where the endpoint has none. */
@@ -91,16 +93,15 @@ export class ModelWatch {
   }
 
   #ask(endpoint: EndpointSpec): Question {
-    const { clock, report, upstream } = this.#parts;
+    const { clock, credentialOf, report, upstream } = this.#parts;
     const exchange = upstream.start({
       address: endpoint.address,
       method: "GET",
       target: `${endpoint.basePath}/v1/models`,
-      headers: [
-        ["host", endpoint.host],
-        ["accept", "application/json"],
-        ...endpoint.health.headers.filter(([name]) => name !== "accept"),
-      ],
+      headers: questionHeaders(endpoint, credentialOf, [
+        "accept",
+        "application/json",
+      ]),
       body: undefined,
     });
     let isCancelled = false;

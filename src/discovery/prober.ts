@@ -14,6 +14,7 @@ import type { EndpointSpec } from "../core/endpoint.ts";
 import type { Clock } from "../core/outside.ts";
 import { type UpstreamClient, UpstreamError } from "../upstream/client.ts";
 import type { ProbeOutcome } from "./health_book.ts";
+import { type CredentialOf, questionHeaders } from "./question.ts";
 
 /**
  * Probes at once. With every endpoint hanging for its timeout of 2 s, all 256
@@ -32,6 +33,7 @@ export interface ProberParts {
   readonly clock: Clock;
   /** Makes a client for one request, which is closed after it. */
   readonly connect: () => UpstreamClient;
+  readonly credentialOf: CredentialOf;
   /** Endpoints whose probe is due, longest first. */
   readonly due: () => readonly EndpointSpec[];
   /**
@@ -136,18 +138,18 @@ export class Prober {
     probe: Probe,
   ): Promise<number> {
     if (probe.isLate || probe.isOver) throw new Error("It is too late to ask");
-    const client = this.#parts.connect();
+    const { connect, credentialOf } = this.#parts;
+    const client = connect();
     probe.client = client;
     try {
       const { response } = client.start({
         address: endpoint.address,
         method: "GET",
         target: endpoint.basePath + path,
-        headers: [
-          ["host", endpoint.host],
-          ["connection", "close"],
-          ...endpoint.health.headers,
-        ],
+        headers: questionHeaders(endpoint, credentialOf, [
+          "connection",
+          "close",
+        ]),
         body: undefined,
       });
       return (await response).status;

@@ -74,6 +74,7 @@ function world(
   const prober = new Prober({
     clock,
     connect,
+    credentialOf: () => undefined,
     due: () => due,
     prepare: ({ id }) => {
       prepared.push(id);

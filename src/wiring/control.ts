@@ -20,20 +20,18 @@ import type { Outside } from "../core/outside.ts";
 import type { PlanMemory } from "../core/plan_memory.ts";
 import { Directory } from "../discovery/directory.ts";
 import { HealthBook } from "../discovery/health_book.ts";
-import { ModelWatch } from "../discovery/model_watch.ts";
-import { Prober } from "../discovery/prober.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 import { watchLoop } from "../system/loop_watch.ts";
 import { drawPlaceSecret } from "../system/place_secret.ts";
-import { UpstreamClient } from "../upstream/client.ts";
 import {
   type Change,
   EndpointOverrides,
   type Overridable,
 } from "./endpoint_overrides.ts";
-import { EngineWatch } from "./engine_watch.ts";
+import { EndpointQuestions } from "./endpoint_questions.ts";
 import { readChanges, readHoldings, readProcess } from "./readings.ts";
 import { reclaimWorker } from "./reclaim.ts";
+import { KeyIssuer, type Secrets } from "./secrets.ts";
 import { SessionCensus } from "./session_census.ts";
 import { createSharedState, type SharedState } from "./shared_state.ts";
 
@@ -48,20 +46,23 @@ export interface ControlParts {
   readonly config: Config;
   readonly outside: Outside;
   readonly workerCount: number;
+  /** What endpoints want to be shown, by their ids. */
+  readonly credentials?: Credentials | undefined;
 }
+
+type Credentials = Secrets["credentials"];
 
 /** The control side of one gateway. */
 export class Control {
   readonly state: SharedState;
   readonly directory: Directory;
+  readonly keys: KeyIssuer;
   readonly metrics: Registry;
   readonly #parts: ControlParts;
   #config: Config;
-  readonly #upstream: UpstreamClient;
+  #credentials: Credentials;
   readonly #health: HealthBook;
-  readonly #prober: Prober;
-  readonly #watch: ModelWatch;
-  readonly #engines: EngineWatch;
+  readonly #questions: EndpointQuestions;
   readonly #overrides = new EndpointOverrides();
   readonly #census: SessionCensus;
   #publish: (routes: RoutesData) => void = () => {};
@@ -71,9 +72,10 @@ export class Control {
   #stopLoopWatch: () => void = () => {};
 
   constructor(parts: ControlParts) {
-    const { config, outside, workerCount } = parts;
+    const { config, credentials = new Map(), outside, workerCount } = parts;
     this.#parts = parts;
     this.#config = config;
+    this.#credentials = credentials;
     this.#startedAtMs = outside.clock.nowMs();
     this.state = createSharedState(config, {
       workerCount,
@@ -81,6 +83,7 @@ export class Control {
       epochMs: outside.clock.nowMs() - config.session.idleTtlMs,
       secret: drawPlaceSecret(),
     });
+    this.keys = new KeyIssuer(this.state.buffers.tenants);
     this.#census = new SessionCensus({
       sessions: this.state.sessions,
       clock: outside.clock,
@@ -92,32 +95,13 @@ export class Control {
       publish: (routes) => this.#publish(routes),
     });
     this.#health = new HealthBook({ table: this.state.endpoints, outside });
-    // Whoever asks keeps a deadline of its own.
-    const connect = () => {
-      const { connectMs } = this.#config.timeouts;
-      return new UpstreamClient(outside, { connectMs, idleMs: Infinity });
-    };
-    this.#upstream = connect();
-    const { clock } = outside;
-    this.#watch = new ModelWatch({
-      clock,
-      upstream: this.#upstream,
-      isReady: (id) => this.#health.isReady(id),
-      report: (id, models) => this.directory.listed(id, models),
-    });
-    this.#engines = new EngineWatch({
+    this.#questions = new EndpointQuestions({
       outside,
-      upstream: this.#upstream,
-      isReady: (id) => this.#health.isReady(id),
-      slotOf: (id) => this.directory.slotOf(id),
+      config: () => this.#config,
+      credentialOf: (id) => this.#credentials.get(id),
+      directory: this.directory,
+      health: this.#health,
       capacity: this.state.capacity,
-    });
-    this.#prober = new Prober({
-      clock,
-      connect,
-      due: () => this.#health.due(),
-      prepare: (endpoint) => this.#prepare(endpoint),
-      report: (id, outcome) => this.#health.probed(id, outcome),
     });
     this.metrics = metricsRegistry({
       counters: this.state.counters,
@@ -154,30 +138,34 @@ export class Control {
   ): void {
     const specs = this.#overrides.apply(configured);
     this.directory.replace(specs);
-    this.#prober.stop();
+    this.#questions.stopProbes();
     const { endpoints, endpointTraffic } = this.state;
     for (const { id } of specs) {
       const slot = this.directory.slotOf(id);
       endpointTraffic.begin(slot, endpoints.generation(slot));
     }
     this.#health.replace(specs, (id) => this.directory.slotOf(id));
-    this.#watch.watch(specs);
-    this.#engines.watch(specs, config.engineMetrics);
+    this.#questions.watch(specs, config.engineMetrics);
   }
 
   /**
    * Takes a new configuration, as far as it is not fixed since the start, and
    * publishes nothing: its routes belong into one message with the rest.
    *
+   * @param credentials Those of before, unless given.
    * @throws {RangeError} when there is no room for its endpoints; then nothing
    * has changed.
    */
-  reload(config: Config): RoutesData {
+  reload(
+    config: Config,
+    credentials: Credentials = this.#credentials,
+  ): RoutesData {
     const publish = this.#publish;
     this.#publish = () => {};
     try {
       this.replace(config.endpoints, config);
       this.#config = config;
+      this.#credentials = credentials;
     } finally {
       this.#publish = publish;
     }
@@ -221,10 +209,7 @@ export class Control {
     this.#census.stop();
     this.#stopTicks();
     this.#stopLoopWatch();
-    this.#prober.stop();
-    this.#watch.stop();
-    this.#engines.stop();
-    this.#upstream.close();
+    this.#questions.stop();
   }
 
   /** Takes back what a dead worker's requests held. */
@@ -249,7 +234,7 @@ export class Control {
         sessions: this.#census.boundTo(slot),
         totals: endpointTraffic.totals(slot),
         limit: endpoints.limit(slot) || undefined,
-        ...this.#engines.reading(id),
+        ...this.#questions.reading(id),
         failures: endpoints.failures(slot),
         isBusy: endpoints.isBusy(slot, nowMs),
         ejections: record?.ejections ?? new Map(),
@@ -284,16 +269,9 @@ export class Control {
     return { eligible, total: endpoints.length };
   }
 
-  /** The models come before the work: they decide on the pools. */
-  #prepare(endpoint: EndpointSpec): Promise<void> {
-    return this.#health.isReady(endpoint.id)
-      ? Promise.resolve()
-      : this.#watch.refresh(endpoint);
-  }
-
   #tick(): void {
     this.#health.look();
-    this.#prober.run();
+    this.#questions.probe();
     const { clock } = this.#parts.outside;
     this.#stopTicks = clock.after(TICK_MS, () => this.#tick());
   }

@@ -13,12 +13,14 @@ import type { EndpointSpec } from "../core/endpoint.ts";
 import type { EngineGauges } from "../core/engine_metrics.ts";
 import type { Outside } from "../core/outside.ts";
 import { GaugeWatch } from "../discovery/engine_gauges.ts";
+import type { CredentialOf } from "../discovery/question.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 
 /** What a watch of engines is made of. */
 export interface EngineWatchParts {
   readonly outside: Outside;
   readonly upstream: UpstreamClient;
+  readonly credentialOf: CredentialOf;
   readonly isReady: (id: string) => boolean;
   /** The slot of a listed endpoint. */
   readonly slotOf: (id: string) => number;
@@ -31,13 +33,14 @@ export class EngineWatch {
   readonly #gauges: GaugeWatch;
 
   constructor(parts: EngineWatchParts) {
-    const { outside, upstream, isReady } = parts;
+    const { credentialOf, isReady, outside, upstream } = parts;
     this.#parts = parts;
     this.#gauges = new GaugeWatch({
       clock: outside.clock,
       log: outside.log,
       random: outside.random,
       upstream,
+      credentialOf,
       isReady,
       report: (id, gauges) => this.#gauged(id, gauges),
     });

@@ -18,7 +18,7 @@ import { SpanExporter } from "../system/tracing.ts";
 import { assembleGateway, type Assembly } from "./assembly.ts";
 import { Control } from "./control.ts";
 import { Front } from "./front.ts";
-import { KeyIssuer, type Secrets } from "./secrets.ts";
+import type { Secrets } from "./secrets.ts";
 
 /** Milliseconds that open answers get when the gateway stops. */
 const STOP_MS = 1_000;
@@ -67,11 +67,11 @@ export function startInProcess(
     config,
     outside,
     workerCount: 1,
+    credentials: secrets?.credentials,
   });
   control.start();
   const collector = collectorOf(config.tracing);
   const exporter = collector && new SpanExporter({ outside, collector });
-  const issuer = new KeyIssuer(control.state.buffers.tenants);
   const assembly = assembleGateway({
     config,
     buffers: control.state.buffers,
@@ -79,7 +79,7 @@ export function startInProcess(
     routes: control.directory.routes,
     outside,
     inflate,
-    secrets: secrets && issuer.issue(secrets),
+    secrets: secrets && control.keys.issue(secrets),
     access,
     spans: exporter && ((span) => exporter.add(span)),
   });
@@ -107,7 +107,10 @@ export function startInProcess(
     assembly,
     ready: (count) => untilReady(control, count),
     reload: (config) => assembly.reload(config, control.reload(config)),
-    replaceKeys: (secrets) => assembly.replaceKeys(issuer.issue(secrets)),
+    replaceKeys(secrets) {
+      assembly.replaceKeys(control.keys.issue(secrets));
+      control.reload(control.config, secrets.credentials);
+    },
     stop,
     [Symbol.asyncDispose]: stop,
   };
