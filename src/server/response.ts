@@ -16,21 +16,26 @@ const BODYLESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** The response that sends `answer`. */
 export function toResponse(answer: Answer, quirks: ServerQuirks): Response {
-  const { status, body } = answer;
+  const { status } = answer;
   const headers = quirks.compressesAnswers
     ? withoutTransform(answer.headers)
     : answer.headers;
-  const init = { status, headers: headers as [string, string][] };
-  if (body === undefined || BODYLESS.has(status)) {
-    return new Response(null, init);
-  }
-  if (body instanceof Uint8Array) {
-    if (quirks.ignoresClose && saysClose(headers)) {
-      return new Response(streamOf(new LastBody(body)), init);
-    }
-    return new Response(body as Uint8Array<ArrayBuffer>, init);
-  }
-  return new Response(streamOf(body), init);
+  const response = new Response(bodyOf(answer, headers, quirks), { status });
+  // Given to the constructor, they take twice as long (6.0 against 2.7 us).
+  for (const [name, value] of headers) response.headers.append(name, value);
+  return response;
+}
+
+function bodyOf(
+  { body, status }: Answer,
+  headers: HeaderList,
+  quirks: ServerQuirks,
+): BodyInit | null {
+  if (body === undefined || BODYLESS.has(status)) return null;
+  if (!(body instanceof Uint8Array)) return streamOf(body);
+  return quirks.ignoresClose && saysClose(headers)
+    ? streamOf(new LastBody(body))
+    : body as Uint8Array<ArrayBuffer>;
 }
 
 function saysClose(headers: HeaderList): boolean {
