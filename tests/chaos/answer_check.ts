@@ -16,6 +16,9 @@ import { piecesOf, wishOf } from "./expected.ts";
 /** What an engine of the chaos answers besides 200. */
 const ENGINE_STATUSES: ReadonlySet<number> = new Set([500, 503]);
 
+/** What the gateway sends while a stream waits. */
+const QUEUED = /^(?:: queued\n\n)+/;
+
 /** What the gateway adds to a stream that breaks. */
 const ERROR_EVENT = /^(?:\n\n)?data: (\{"error":.*\})\n\n$/;
 
@@ -54,9 +57,12 @@ function errorProblem(code: string, reply: Reply): string | undefined {
 function bodyProblem(sent: Sent, reply: Reply): string | undefined {
   const pieces = piecesOf(wishOf(sent.target), sent.id);
   const wanted = pieces.join("");
-  const { body } = reply;
+  const body = reply.body.replace(QUEUED, "");
+  const hasWaited = body !== reply.body;
   if (reply.isWhole) {
     if (body === wanted) return undefined;
+    // What has begun with comments is a stream, whatever comes of it.
+    if (hasWaited && isLateEvent(body)) return undefined;
     return body.includes('data: {"error"')
       ? "a stream that broke ends as if it were whole"
       : `a whole body of ${body.length} bytes is not the engine's`;
@@ -75,6 +81,12 @@ function bodyProblem(sent: Sent, reply: Reply): string | undefined {
     ? !tail.endsWith("\n\n")
     : codeIn(event) !== undefined;
   return isError ? undefined : "a broken stream ends in an event of no kind";
+}
+
+/** Whether an answer of an engine, or an error, has become an event. */
+function isLateEvent(body: string): boolean {
+  const json = /^data: (\{.*\})\n\n$/.exec(body)?.[1];
+  return json === "{}" || json !== undefined && codeIn(json) !== undefined;
 }
 
 /** The code in an error body; `undefined` when it is none. */

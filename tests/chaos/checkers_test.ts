@@ -12,7 +12,12 @@ import { endsOnce, noDoubleWork } from "./checkers.ts";
 import { piecesOf, targetOf, wishOf } from "./expected.ts";
 import { FrameReader, OPCODES } from "./frames.ts";
 import type { ClientEnd, ClientRecord, EngineRecord } from "./journal.ts";
-import { memoryReturns, nothingHeld, type Quiet } from "./quiet.ts";
+import {
+  memoryReturns,
+  nothingHeld,
+  type Quiet,
+  sessionsStay,
+} from "./quiet.ts";
 
 const WHOLE: ClientEnd = { kind: "whole", status: 200, by: "engine" };
 
@@ -90,11 +95,38 @@ test("nothingHeld() refuses whatever is left", () => {
     quiet({ tryst_endpoint_in_flight: -1 }),
     quiet({ tryst_tunnels: 1 }),
     quiet({ tryst_requests_total: 8 }),
+    quiet({ tryst_queue_waiting: 1 }),
+    quiet({ tryst_requests_in_flight: 1 }),
     quiet({ tryst_worker_deaths_total: 1 }),
     quiet({}, { engines: 5, clients: 0 }),
     quiet({}, { engines: 0, clients: 1 }),
   ];
   for (const row of rows) assertEquals(nothingHeld(row).length, 1);
+});
+
+test("nothingHeld() counts no requests of workers that are made to die", () => {
+  const deaths = {
+    "tryst_worker_deaths_total": 2,
+    "tryst_requests_total": 8,
+  };
+  assertEquals(nothingHeld(quiet(deaths), "dying"), []);
+  const more = quiet({ tryst_requests_total: 10 });
+  assertEquals(nothingHeld(more, "dying").length, 1);
+});
+
+test("sessionsStay() refuses too few hits", () => {
+  const rows: readonly (readonly [number, number, number])[] = [
+    [39, 61, 1],
+    [40, 60, 0],
+    [41, 59, 0],
+  ];
+  for (const [hits, others, count] of rows) {
+    const metrics = new Map([
+      [`tryst_affinity_total{outcome="hit"}`, hits],
+      [`tryst_affinity_total{outcome="spilled"}`, others],
+    ]);
+    assertEquals(sessionsStay(metrics).length, count);
+  }
 });
 
 test("memoryReturns() allows a tenth", () => {
@@ -152,6 +184,8 @@ test("answerProblem() refuses what no engine and no gateway answers", () => {
     ["not the beginning", OBJECT, reply("{{", { isCut: true })],
     ["not the beginning", STREAM, reply("data: {{", { isCut: true })],
     ["as if it were whole", STREAM, reply(stream.slice(0, 40) + ERROR_EVENT)],
+    ["as if it were whole", STREAM, reply(ERROR_EVENT)],
+    ["not the engine's", STREAM, reply(`${stream}: queued\n\n`)],
     [
       "event of no kind",
       STREAM,
@@ -197,6 +231,9 @@ test("answerProblem() accepts whole answers, beginnings and errors", () => {
     [OBJECT, reply(ERROR_BODY, { lines: [ERROR_LINE], status: 502 })],
     [OBJECT, reply("{}", { status: 503 })],
     [OBJECT, reply("{}", { status: 500 })],
+    [STREAM, reply(`: queued\n\n: queued\n\n${stream}`)],
+    [STREAM, reply(`: queued\n\n${ERROR_EVENT}`)],
+    [STREAM, reply(": queued\n\ndata: {}\n\n")],
   ];
   for (const [target, answer] of rows) {
     assertEquals(answerProblem({ id: "r", target }, answer), undefined);

@@ -9,7 +9,11 @@
  *
  * @module
  */
+import { startProgram } from "../admin/program.ts";
 import { Running, start } from "../binary/executable.ts";
+
+/** The program with workers that die when they are told to. */
+const MORTAL = new URL("../admin/mortal_gateway.ts", import.meta.url);
 
 /** Milliseconds that one look at the admin address may take. */
 const LOOK_MS = 5_000;
@@ -18,6 +22,9 @@ const LOOK_MS = 5_000;
 const READY_PAUSE_MS = 50;
 const READY_LOOKS_MAX = 400;
 
+/** Places of an endpoint in a narrow run: a fraction of the clients. */
+const NARROW_PLACES = 3;
+
 /** States of `/proc/net/tcp` that hold nothing of a process any more. */
 const CLOSED_STATES: ReadonlySet<string> = new Set(["06", "07", "0A"]);
 
@@ -25,10 +32,11 @@ const CLOSED_STATES: ReadonlySet<string> = new Set(["06", "07", "0A"]);
  * Waits short enough for a run to see them end, and one endpoint whose engine
  * gets to finish what clients have left.
  */
-function configOf(ports: readonly number[]): string {
+function configOf(ports: readonly number[], isNarrow: boolean): string {
   const endpoints = ports.map((port, n) =>
     `  - { id: e${n}, url: "http://127.0.0.1:${port}", ` +
-    `on_disconnect: ${n === 0 ? "finish" : "abort"} }`
+    `on_disconnect: ${n === 0 ? "finish" : "abort"}` +
+    `${isNarrow ? `, max_in_flight: ${NARROW_PLACES}` : ""} }`
   );
   return [
     "listen: 127.0.0.1:0",
@@ -36,7 +44,13 @@ function configOf(ports: readonly number[]): string {
     "workers: 2",
     "session: { capacity: 4096 }",
     "stop: { deadline: 5s }",
-    "timeouts: { connect: 1s, first_byte: 3s, idle: 3s, body: 3s }",
+    "timeouts: { connect: 1s, first_byte: 3s, idle: 3s, body: 3s, queue: 8s }",
+    ...(isNarrow
+      ? [
+        "queue: { keepalive: 1s, overdue: 4s }",
+        "routing: { affinity_patience: 250ms }",
+      ]
+      : []),
     "health: { interval: 500ms, timeout: 500ms, backoff: 200ms, " +
     "backoff_max: 1s }",
     "endpoints:",
@@ -54,6 +68,7 @@ export class ChaosGateway implements AsyncDisposable {
   readonly #process: Running;
   readonly #enginePorts: ReadonlySet<number>;
   readonly #file: string;
+  readonly #say: (line: string) => Promise<void>;
 
   constructor(
     options: {
@@ -62,6 +77,7 @@ export class ChaosGateway implements AsyncDisposable {
       readonly process: Running;
       readonly enginePorts: readonly number[];
       readonly file: string;
+      readonly say: (line: string) => Promise<void>;
     },
   ) {
     this.port = options.port;
@@ -69,20 +85,31 @@ export class ChaosGateway implements AsyncDisposable {
     this.#process = options.process;
     this.#enginePorts = new Set(options.enginePorts);
     this.#file = options.file;
+    this.#say = options.say;
   }
 
   /**
    * Starts a gateway in front of engines on these ports.
    *
-   * @param canary A bug to plant in it, by its name in the simulation.
+   * @param options.canary A bug to plant in it, by its name in the simulation.
+   * @param options.isNarrow Whether requests have to wait.
+   * @param options.hasDeaths Whether workers can be told to die.
    */
   static async start(
     enginePorts: readonly number[],
-    canary: string | undefined,
+    options: {
+      readonly canary: string | undefined;
+      readonly isNarrow: boolean;
+      readonly hasDeaths: boolean;
+    },
   ): Promise<ChaosGateway> {
     const file = await Deno.makeTempFile({ suffix: ".yaml" });
-    await Deno.writeTextFile(file, configOf(enginePorts));
-    const process = await startServing(["serve", "--config", file], canary);
+    await Deno.writeTextFile(file, configOf(enginePorts, options.isNarrow));
+    const args = ["serve", "--config", file];
+    const { process, say } = options.hasDeaths ? startProgram(args, MORTAL) : {
+      process: await startServing(args, options.canary),
+      say: () => Promise.resolve(),
+    };
     try {
       const [, port] = await process.until("out", /listens on \S+:(\d+)/);
       const [, admin = ""] = await process.until("out", /Admin on (\S+)/);
@@ -92,6 +119,7 @@ export class ChaosGateway implements AsyncDisposable {
         process,
         enginePorts,
         file,
+        say,
       });
       await gateway.untilReady();
       return gateway;
@@ -109,6 +137,11 @@ export class ChaosGateway implements AsyncDisposable {
       await new Promise((resolve) => setTimeout(resolve, READY_PAUSE_MS));
     }
     throw new Error("Cannot wait longer for all endpoints to be eligible");
+  }
+
+  /** Has a worker die; nothing unless the run has deaths. */
+  async crash(worker: number): Promise<void> {
+    await this.#say(`crash ${worker}`);
   }
 
   /** The metrics page. */

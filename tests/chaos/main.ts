@@ -3,9 +3,11 @@
  * theirs, clients that leave, and engines that are killed, frozen, reset,
  * restarted and slowed at random.
  *
- *     main.ts [--seconds N] [--seed N] [--canary NAME]
+ *     main.ts [--seconds N] [--seed N] [--canary NAME] [--narrow] [--deaths]
  *
- * With a canary, a bug is planted in the gateway and has to be found.
+ * A narrow run has few places for many clients, so that requests wait. With
+ * deaths, workers die as well; a request for a tunnel that waits in one may then
+ * be left without an end, as the runtime keeps its socket. With a canary, a bug is planted in the gateway and has to be found.
  *
  * Invariant: the seed is printed first, and exit code 1 says that something is
  * wrong with the gateway, or that nothing was found wrong with a canary.
@@ -29,7 +31,13 @@ async function main(args: readonly string[]): Promise<void> {
   const seconds = numberOption(args, "--seconds") ?? SECONDS_DEFAULT;
   const canary = option(args, "--canary");
   say(`chaos: --seed ${seed} --seconds ${seconds}`);
-  const result = await runChaos({ seed, seconds, canary });
+  const result = await runChaos({
+    seed,
+    seconds,
+    canary,
+    isNarrow: args.includes("--narrow"),
+    hasDeaths: args.includes("--deaths"),
+  });
   summarize(result);
   const { problems } = result;
   for (const problem of problems.slice(0, PROBLEMS_MAX)) say(problem);

@@ -17,7 +17,12 @@ import { ChaosEngine } from "./engine.ts";
 import { ChaosGateway } from "./gateway.ts";
 import { Journal } from "./journal.ts";
 import { drawRequest } from "./plans.ts";
-import { memoryReturns, nothingHeld, type Quiet } from "./quiet.ts";
+import {
+  memoryReturns,
+  nothingHeld,
+  type Quiet,
+  sessionsStay,
+} from "./quiet.ts";
 import { Weather } from "./weather.ts";
 import { Wire } from "./wire.ts";
 
@@ -32,6 +37,10 @@ const LOADS = {
   warm: { clients: 64, thinkMsMax: 0 },
   main: { clients: 32, thinkMsMax: 60 },
 } as const;
+
+/** Workers, and milliseconds between two deaths of one. */
+const WORKERS = 2;
+const DEATH_GAP_MS = { min: 1_500, max: 4_000 };
 
 /** Share of a run that warms up. */
 const WARM_UP = 0.5;
@@ -58,6 +67,10 @@ export interface RunOptions {
   readonly seconds: number;
   /** A bug to plant in the gateway. */
   readonly canary?: string | undefined;
+  /** Whether requests have to wait for places. */
+  readonly isNarrow?: boolean;
+  /** Whether workers die. */
+  readonly hasDeaths?: boolean;
 }
 
 /** What a run came to. */
@@ -73,6 +86,7 @@ export interface RunResult {
 
 /** Runs the chaos once. */
 export async function runChaos(options: RunOptions): Promise<RunResult> {
+  const { hasDeaths = false, isNarrow = false } = options;
   const chance = new Chance(options.seed);
   const journal = new Journal();
   const engines = freePorts(chance).map((port, n) =>
@@ -84,10 +98,14 @@ export async function runChaos(options: RunOptions): Promise<RunResult> {
     await engine.start();
   }
   const gateway = stack.use(
-    await ChaosGateway.start(engines.map(({ port }) => port), options.canary),
+    await ChaosGateway.start(engines.map(({ port }) => port), {
+      canary: options.canary,
+      isNarrow,
+      hasDeaths,
+    }),
   );
   const weather = new Weather(engines, chance.fork("weather"));
-  const world = { gateway, weather, journal, chance };
+  const world = { gateway, weather, journal, chance, hasDeaths };
   await storm(world, "warm", options.seconds * WARM_UP);
   const before = await untilQuiet(gateway);
   await storm(world, "main", options.seconds * (1 - WARM_UP));
@@ -100,8 +118,9 @@ export async function runChaos(options: RunOptions): Promise<RunResult> {
   problems.push(
     ...endsOnce(journal.clients),
     ...noDoubleWork(journal.clients, journal.engines),
-    ...nothingHeld(after),
-    ...options.seconds < MEMORY_SECONDS_MIN
+    ...nothingHeld(after, hasDeaths ? "dying" : "living"),
+    ...isNarrow ? sessionsStay(after.metrics) : [],
+    ...hasDeaths || options.seconds < MEMORY_SECONDS_MIN
       ? []
       : memoryReturns(before.residentBytes, after.residentBytes),
   );
@@ -123,6 +142,7 @@ interface World {
   readonly weather: Weather;
   readonly journal: Journal;
   readonly chance: Chance;
+  readonly hasDeaths: boolean;
 }
 
 /** Load and weather for so long; all is well and over when it resolves. */
@@ -147,18 +167,47 @@ async function storm(
   const { promise: timeIsUp, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, seconds * 1_000);
   weather.begin();
+  const deaths = world.hasDeaths ? new Deaths(gateway, chance) : undefined;
   try {
     await Promise.race([load, timeIsUp]);
     isOver = true;
+    deaths?.end();
     // First, as an engine that dies would free who waits for an answer.
     await weather.clear();
     await load;
   } finally {
     clearTimeout(timer);
     isOver = true;
+    deaths?.end();
     await weather.clear();
     // One that has failed must not leave the others at work.
     await Promise.allSettled(clients);
+  }
+}
+
+/** Workers die, one after another. */
+class Deaths {
+  readonly #gateway: ChaosGateway;
+  readonly #chance: Chance;
+  #timer: ReturnType<typeof setTimeout>;
+
+  constructor(gateway: ChaosGateway, chance: Chance) {
+    this.#gateway = gateway;
+    this.#chance = chance.fork("deaths");
+    this.#timer = this.#plan();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #plan(): ReturnType<typeof setTimeout> {
+    const { max, min } = DEATH_GAP_MS;
+    return setTimeout(() => {
+      // The process may be on its way out; its end is looked at elsewhere.
+      this.#gateway.crash(this.#chance.below(WORKERS)).catch(() => {});
+      this.#timer = this.#plan();
+    }, this.#chance.between(min, max));
   }
 }
 
@@ -196,7 +245,8 @@ async function untilQuiet(gateway: ChaosGateway): Promise<Quiet> {
       sockets: gateway.sockets(),
       residentBytes: gateway.residentBytes(),
     };
-    if (nothingHeld(quiet).length === 0 || look === QUIET_LOOKS) return quiet;
+    const isQuiet = nothingHeld(quiet, "dying").length === 0;
+    if (isQuiet || look === QUIET_LOOKS) return quiet;
     await new Promise((resolve) => setTimeout(resolve, QUIET_PAUSE_MS));
   }
 }

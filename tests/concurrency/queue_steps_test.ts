@@ -20,7 +20,7 @@ import { interrupted } from "./between_steps.ts";
 const STEPS_MAX = 2_000;
 
 /** Endpoints, all places of which are taken at the start. */
-const ENDPOINTS = [{ id: "a", limit: 1 }, { id: "b", limit: 1 }];
+const ENDPOINTS = [{ id: "a", limit: 1 }, { id: "b", limit: 2 }];
 
 /** A world, and how many places are held in it by whoever was served. */
 class Ledgered {
@@ -131,6 +131,12 @@ const ACTS: Readonly<Record<string, Act>> = {
 
 const STARTS: Readonly<Record<string, (world: Ledgered) => void>> = {
   "nobody waits": () => {},
+  "a place is free": (world) => world.free("b", 2),
+  "one of two places is on its way": (world) => {
+    world.arrive(0);
+    world.arrive(0, { level: 1 });
+    world.free("b", 2);
+  },
   "one waits": (world) => world.arrive(0),
   "the other waits": (world) => world.arrive(1),
   "both wait": (world) => {
