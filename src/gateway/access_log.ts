@@ -7,7 +7,7 @@
  *
  * Invariant: a record has the fields listed here and nothing else. Nothing of
  * a body but the model, of a query or of a header but the ids of request and
- * trace is in it; where a session key may stand in the path, its template is
+ * trace and what trusted proxies say of the client is in it; where a session key may stand in the path, its template is
  * shown; the session is named by the first digits of its hash.
  *
  * @module
@@ -17,6 +17,7 @@ import { shortHash } from "../core/hash.ts";
 import type { KeyPlan } from "../core/key_plan.ts";
 import type { Log } from "../core/outside.ts";
 import type { Call } from "./call.ts";
+import type { ForwardingRules } from "./forwarding.ts";
 import { shownPath } from "./live_calls.ts";
 import type { RelayEnd } from "./relay.ts";
 import { traceContextOf } from "./trace_context.ts";
@@ -27,6 +28,8 @@ export interface AccessRecord {
   readonly atMs: number;
   readonly isFailure: boolean;
   readonly requestId: string;
+  /** The nearest address on the way that is no trusted proxy's. */
+  readonly client: string;
   readonly method: string;
   /** Without its query. */
   readonly path: string;
@@ -62,6 +65,7 @@ export interface AccessLogParts {
   readonly log: Log;
   readonly random: () => number;
   readonly plan: KeyPlan;
+  readonly forwarding: Pick<ForwardingRules, "wayOfCall">;
   /** `undefined` when nobody takes records. */
   readonly sink: AccessSink | undefined;
   readonly access: "all" | "failures" | "none";
@@ -154,7 +158,7 @@ export class AccessLog {
     end: RelayEnd,
     isFailure: boolean,
   ): AccessRecord {
-    const { plan } = this.#parts;
+    const { forwarding, plan } = this.#parts;
     const { firstByteAtMs, response, sniffed } = call;
     const { head } = call.request;
     const found = sniffed?.found;
@@ -164,6 +168,7 @@ export class AccessLog {
       atMs: call.sinceMs,
       isFailure,
       requestId: call.id,
+      client: forwarding.wayOfCall(call).clientAddress,
       method: head.method.slice(0, METHOD_CHARS_MAX),
       path: shownPath(head, plan),
       status: response?.status ?? error?.row.status,
@@ -202,6 +207,7 @@ export class AccessLog {
 /** Names of OpenTelemetry's conventions where there are some. */
 function attributesOf(record: AccessRecord) {
   return {
+    "client.address": record.client,
     "http.request.method": record.method,
     "url.path": record.path,
     "http.response.status_code": record.status,

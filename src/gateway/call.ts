@@ -20,6 +20,7 @@ import type { Header } from "../core/request.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
 import type { CallTrace } from "./call_trace.ts";
 import type { ClientRequest } from "./client_request.ts";
+import type { Way } from "./forwarding.ts";
 import { type Hints, NO_HINTS } from "./hints.ts";
 import type { Phase } from "./phase.ts";
 import type { Target } from "./routes.ts";
@@ -96,6 +97,8 @@ export interface Call<In extends Phase = Phase> {
   holdsRequest: boolean;
   /** Whose call it is; absent where clients need no API key. */
   tenancy: Tenancy | undefined;
+  /** Where it comes from; known once somebody has asked. */
+  way: Way | undefined;
   /** Present when a WebSocket is asked for. */
   handshake: Handshake | undefined;
   /** What its client says of it; known once it is accepted. */
@@ -139,6 +142,7 @@ export function newCall(
     outcome: "none",
     holdsRequest: false,
     tenancy: undefined,
+    way: undefined,
     handshake: undefined,
     hints: NO_HINTS,
     queueMs: 0,

@@ -19,12 +19,13 @@ import type { Call } from "./call.ts";
 import type { ClientRequest } from "./client_request.ts";
 import { forwardedElement, forwardedHops, type Hop } from "./forwarded.ts";
 import {
+  ANSWER_FIELDS_OWN,
   answerHeaders,
   REQUEST_FIELDS_OWN,
   type RequestAdditions,
   upstreamHeaders,
 } from "./headers.ts";
-import { HiddenFields } from "./hidden_fields.ts";
+import { StoppedFields } from "./stopped_fields.ts";
 
 /** What a gateway is told of forwarding; lists are checked already. */
 export interface ForwardingOptions {
@@ -83,9 +84,8 @@ const HOST = /^[A-Za-z0-9._~%!$&'()*+;=:[\]-]{1,255}$/;
 export class ForwardingRules {
   readonly #proxies: readonly AddressBlock[];
   readonly #fields: ForwardingOptions["proxyFields"];
-  /** One set, as every field of every request is looked up in it. */
-  readonly #stopped: ReadonlySet<string>;
-  readonly #hidden: HiddenFields;
+  readonly #stopped: StoppedFields;
+  readonly #hidden: StoppedFields;
 
   constructor(options: ForwardingOptions) {
     this.#proxies = options.trustedProxies
@@ -95,8 +95,11 @@ export class ForwardingRules {
     const steering = STEERING_FIELDS.filter((name) =>
       !options.allowHeaders.includes(name)
     );
-    this.#stopped = new Set([...REQUEST_FIELDS_OWN, ...steering]);
-    this.#hidden = new HiddenFields(options.hideHeaders);
+    this.#stopped = new StoppedFields([...REQUEST_FIELDS_OWN, ...steering]);
+    this.#hidden = new StoppedFields([
+      ...ANSWER_FIELDS_OWN,
+      ...options.hideHeaders,
+    ]);
   }
 
   /** The fields of the upstream request, without framing. */
@@ -104,12 +107,13 @@ export class ForwardingRules {
     call: Call<"attempt">,
     credential: Header | undefined,
   ): Header[] {
-    const { id, request, target } = call;
-    return this.passed(request, {
-      host: target.host,
-      requestId: id,
+    return upstreamHeaders(call.request.head.headers, {
+      host: call.target.host,
+      requestId: call.id,
       hidesKeys: call.tenancy !== undefined,
       credential,
+      way: this.wayOfCall(call),
+      stopped: this.#stopped,
     });
   }
 
@@ -129,12 +133,17 @@ export class ForwardingRules {
   answerHeaders(call: Call<"relay">, keepsLength: boolean): Header[] {
     return answerHeaders(call.response.headers, {
       keepsLength,
-      hidden: this.#hidden,
+      stopped: this.#hidden,
       inside: call.target,
     });
   }
 
-  /** The way of a request; its client's address is for logs and limits too. */
+  /** The same as `wayOf`, found out once for each call. */
+  wayOfCall(call: Pick<Call, "request" | "way">): Way {
+    return call.way ??= this.wayOf(call.request);
+  }
+
+  /** The way of a request; its client's address is for the log too. */
   wayOf({ clientAddress, head, scheme }: Arrival): Way {
     const host = headerValue(head.headers, "host");
     const nearest: Way = {

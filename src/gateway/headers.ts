@@ -11,10 +11,10 @@
  */
 import type { Header, HeaderList } from "../core/request.ts";
 import type { Way } from "./forwarding.ts";
-import type { HiddenFields } from "./hidden_fields.ts";
+import type { StoppedFields } from "./stopped_fields.ts";
 
 /** Fields about one connection, or written anew for each message. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
+const HOP_BY_HOP: readonly string[] = [
   "connection",
   "content-length",
   "keep-alive",
@@ -25,15 +25,20 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-]);
+];
+
+/** The gateway's own: hints in requests, its account in answers. */
+const OWN_FIELDS = "x-tryst-*";
 
 /**
  * Request fields that are not passed on as they are: those about one
  * connection, `host`, which is the endpoint's, `expect`, which the listener
- * meets, and those about the way, which the gateway writes anew.
+ * meets, and those about the way, which the gateway writes anew. As all lists
+ * of this kind it has names, and beginnings of names with a star.
  */
 export const REQUEST_FIELDS_OWN: readonly string[] = [
   ...HOP_BY_HOP,
+  OWN_FIELDS,
   "expect",
   "forwarded",
   "host",
@@ -49,8 +54,12 @@ export const REQUEST_FIELDS_OWN: readonly string[] = [
 /** Where clients present the gateway's own API keys. */
 const KEY_FIELDS: ReadonlySet<string> = new Set(["authorization", "x-api-key"]);
 
-/** The gateway's own: hints in requests, its account in answers. */
-const OWN_PREFIX = "x-tryst-";
+/** Answer fields that are not passed on as they are. */
+export const ANSWER_FIELDS_OWN: readonly string[] = [
+  ...HOP_BY_HOP,
+  OWN_FIELDS,
+  "x-request-id",
+];
 
 /** What the gateway adds to a request, and what it stops. */
 export interface RequestAdditions {
@@ -58,8 +67,8 @@ export interface RequestAdditions {
   readonly host: string;
   readonly requestId: string;
   readonly way: Way;
-  /** Names that do not pass; `REQUEST_FIELDS_OWN` and more. */
-  readonly stopped: ReadonlySet<string>;
+  /** What does not pass: `REQUEST_FIELDS_OWN` and more. */
+  readonly stopped: StoppedFields;
   /** Whether API keys are the gateway's own, and no engine's business. */
   readonly hidesKeys?: boolean;
   /** What the endpoint wants to be shown, in place of what the client sent. */
@@ -78,10 +87,14 @@ export function upstreamHeaders(
     const name = header[0];
     if (stopped.has(name) || named?.has(name)) continue;
     if (hidesKeys && KEY_FIELDS.has(name) || name === credential?.[0]) continue;
-    if (!name.startsWith(OWN_PREFIX)) out.push(header);
+    out.push(header);
   }
+  const { addresses, clientAddress } = way;
   out.push(
-    ["x-forwarded-for", way.addresses.join(", ")],
+    [
+      "x-forwarded-for",
+      addresses.length === 1 ? clientAddress : addresses.join(", "),
+    ],
     ["x-forwarded-proto", way.scheme],
     ["x-request-id", requestId],
   );
@@ -97,7 +110,8 @@ export interface AnswerRules {
    * (HEAD, 304) or where it frames a streamed body.
    */
   readonly keepsLength: boolean;
-  readonly hidden: HiddenFields;
+  /** What does not pass: `ANSWER_FIELDS_OWN` and more. */
+  readonly stopped: StoppedFields;
   /** The endpoint, whose own address must not show. */
   readonly inside: { readonly host: string; readonly basePath: string };
 }
@@ -105,18 +119,16 @@ export interface AnswerRules {
 /** The fields of the answer that come from the engine. */
 export function answerHeaders(
   headers: HeaderList,
-  { hidden, inside, keepsLength }: AnswerRules,
+  { inside, keepsLength, stopped }: AnswerRules,
 ): Header[] {
   const named = connectionNames(headers);
   const out: Header[] = [];
   for (const header of headers) {
-    const [name, value] = header;
-    if (name === "content-length" && keepsLength) out.push(header);
-    else if (name === "x-request-id" || name.startsWith(OWN_PREFIX)) continue;
-    else if (HOP_BY_HOP.has(name) || named?.has(name)) continue;
-    else if (hidden.has(name)) continue;
-    else if (name === "location" || name === "content-location") {
-      out.push([name, outsideLocation(value, inside)]);
+    const name = header[0];
+    if (stopped.has(name) || named?.has(name)) {
+      if (keepsLength && name === "content-length") out.push(header);
+    } else if (name === "location" || name === "content-location") {
+      out.push([name, outsideLocation(header[1], inside)]);
     } else out.push(header);
   }
   return out;

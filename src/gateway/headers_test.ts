@@ -7,12 +7,13 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Header, HeaderList } from "../core/request.ts";
 import { test } from "../../tests/leakproof.ts";
-import { HiddenFields } from "./hidden_fields.ts";
 import {
+  ANSWER_FIELDS_OWN,
   answerHeaders,
   REQUEST_FIELDS_OWN,
   upstreamHeaders,
 } from "./headers.ts";
+import { StoppedFields } from "./stopped_fields.ts";
 
 const ADDITIONS = {
   host: "engine:8000",
@@ -23,12 +24,12 @@ const ADDITIONS = {
     scheme: "http",
     host: "gw.example",
   },
-  stopped: new Set(REQUEST_FIELDS_OWN),
+  stopped: new StoppedFields(REQUEST_FIELDS_OWN),
 };
 
 const ANSWER = {
   keepsLength: false,
-  hidden: new HiddenFields(["via", "x-inside-*"]),
+  stopped: new StoppedFields([...ANSWER_FIELDS_OWN, "via", "x-inside-*"]),
   inside: { host: "engine:8000", basePath: "/base" },
 };
 

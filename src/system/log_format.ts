@@ -91,6 +91,7 @@ function accessJson(record: AccessRecord, level: LogLevel): string {
     level,
     event: ACCESS_EVENT,
     "request_id": record.requestId,
+    client: record.client,
     method: record.method,
     path: record.path,
     status: record.status,
@@ -131,6 +132,7 @@ function accessText(record: AccessRecord, level: LogLevel): string {
     ` in=${record.bytesIn} out=${record.bytesOut}` +
     textField("model", record.model) +
     textField("tenant", record.tenant) +
+    textField("client", record.client) +
     textField("id", record.requestId) +
     textField("trace", record.traceId) + "\n";
 }

@@ -16,6 +16,7 @@ const RECORD: AccessRecord = {
   atMs: 0,
   isFailure: false,
   requestId: "req-1",
+  client: "192.0.2.1",
   method: "POST",
   path: "/v1/chat/completions",
   status: 200,
@@ -71,13 +72,14 @@ test("accessLine() has columns for people and members for programs", () => {
     "1970-01-01T00:00:00.000Z INFO  request.settled 200     345ms POST" +
       " /v1/chat/completions endpoint=gpu0 affinity=hit" +
       " key=header:x-session-id session=0badcafe first=12ms in=1024" +
-      ' out=20480 model="m 1" tenant=red id=req-1\n',
+      ' out=20480 model="m 1" tenant=red client=192.0.2.1 id=req-1\n',
   );
   assertEquals(JSON.parse(accessLine(RECORD, JSON_LINES)), {
     time: "1970-01-01T00:00:00.000Z",
     level: "info",
     event: "request.settled",
     "request_id": "req-1",
+    client: "192.0.2.1",
     method: "POST",
     path: "/v1/chat/completions",
     status: 200,

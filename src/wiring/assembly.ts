@@ -17,14 +17,11 @@
 import type { Config } from "../config/config.ts";
 import { EndpointChoice } from "../core/endpoint_choice.ts";
 import { Ledger } from "../core/ledger.ts";
-import type { Outside } from "../core/outside.ts";
 import { PassiveHealth } from "../core/passive_health.ts";
 import { Placement } from "../core/placement.ts";
 import type { QueueBoard } from "../core/queue_board.ts";
 import { WaitQueue } from "../core/wait_queue.ts";
-import { AccessLog, type AccessSink } from "../gateway/access_log.ts";
 import { Admission } from "../gateway/admission.ts";
-import { type SpanSink, Tracer } from "../gateway/call_trace.ts";
 import { CapacityEvidence } from "../gateway/capacity_evidence.ts";
 import type { Answer, ClientRequest } from "../gateway/client_request.ts";
 import { ForwardingRules } from "../gateway/forwarding.ts";
@@ -38,6 +35,7 @@ import { authenticationOf, type Secrets } from "./secrets.ts";
 import { keyPlanOf } from "./configured_keys.ts";
 import { haveSameTimeouts, upstreamOf } from "./configured_upstream.ts";
 import { Era } from "./era.ts";
+import { type AccountParts, accountsOf } from "./request_accounts.ts";
 import {
   attachSharedState,
   budgetOf,
@@ -54,20 +52,15 @@ import { ThreadSettings } from "./thread_settings.ts";
 const UNSEEN_MS = 10_000;
 
 /** What tells one gateway from another. */
-export interface AssemblyParts {
+export interface AssemblyParts extends AccountParts {
   readonly config: Config;
   readonly buffers: SharedBuffers;
   /** Which ledger and which row of counters are its own. */
   readonly index: number;
   readonly routes: RoutesData;
-  readonly outside: Outside;
   readonly inflate: Inflate;
   /** None if absent: clients need no API key. */
   readonly secrets?: Secrets | undefined;
-  /** Takes a record of each request; nobody does if `undefined`. */
-  readonly access?: AccessSink | undefined;
-  /** Takes spans; nothing is traced if `undefined`. */
-  readonly spans?: SpanSink | undefined;
 }
 
 /** A gateway and what its owner needs of it. */
@@ -246,18 +239,19 @@ export class Assembly {
   }
 
   #newGateway(upstream: UpstreamClient): Gateway {
-    const { access, buffers, index, inflate, outside, spans } = this.#parts;
+    const { buffers, index, inflate, outside } = this.#parts;
     const { capacity, counters, endpoints, endpointTraffic } = this.#state;
     const config = this.#config;
     const plan = keyPlanOf(config);
     const limits = { buffers: buffers.tenants, index };
+    const forwarding = new ForwardingRules(config.forwarding);
     return new Gateway({
       outside,
       plan,
       placement: this.placement,
       admission: this.admission,
       routes: this.routes,
-      forwarding: new ForwardingRules(config.forwarding),
+      forwarding,
       upstream,
       inflate,
       limits: {
@@ -267,18 +261,7 @@ export class Assembly {
       },
       budget: budgetOf(config, buffers, index),
       evidence: new CapacityEvidence(capacity),
-      access: new AccessLog({
-        log: outside.log,
-        random: outside.random,
-        plan,
-        sink: access,
-        ...config.log,
-      }),
-      tracer: spans && new Tracer({
-        random: outside.random,
-        sample: config.tracing.sample,
-        sink: spans,
-      }),
+      ...accountsOf(this.#parts, { config, forwarding, plan }),
       keepaliveMs: config.queue.keepaliveMs,
       health: new PassiveHealth(endpoints),
       retries: this.#settings.retries,

@@ -61,6 +61,7 @@ test("a request that is served has a record of how it went", async () => {
     assertEquals(records.map(steady), [{
       isFailure: false,
       requestId: "mine",
+      client: "127.0.0.1",
       method: "POST",
       path: "/v1/chat/completions",
       status: 200,
@@ -78,6 +79,35 @@ test("a request that is served has a record of how it went", async () => {
     }]);
     assertEquals(/^[0-9a-f]{8}$/.test(records[0]?.session ?? ""), true);
   });
+});
+
+test("the client is whom trusted proxies name, and nobody else", async () => {
+  const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+  const said = "X-Forwarded-For: 203.0.113.9, 192.0.2.7, 10.0.0.2";
+  const table: [trusted: string[], lines: string[], client: string][] = [
+    [[], [said], "127.0.0.1"],
+    [["10.0.0.0/8"], [said], "127.0.0.1"],
+    [["127.0.0.1", "10.0.0.0/8"], [said], "192.0.2.7"],
+    [["127.0.0.1", "10.0.0.0/8"], [], "127.0.0.1"],
+    [["127.0.0.1"], ["X-Forwarded-For: a\u00e4 id=x"], "127.0.0.1"],
+    [["127.0.0.1"], ["X-Forwarded-For: [2001:db8::1]:80"], "2001:db8::1"],
+  ];
+  for (const [trusted, lines, client] of table) {
+    await withScript(always(OK), async ({ idle, port, records }) => {
+      for (const model of ["m", "n"]) {
+        using raw = await RawClient.connect(port);
+        await raw.send(post("/v1/x", JSON.stringify({ model }), lines));
+        await raw.reply();
+      }
+      await idle();
+      // Who is refused has one too.
+      assertEquals(records.map((record) => record.status), [200, 404]);
+      assertEquals(records.map((record) => record.client), [client, client]);
+    }, {
+      models: [["m"], ["o"]],
+      config: { forwarding: { trusted_proxies: trusted } },
+    });
+  }
 });
 
 test("bytes are counted both ways, however they are framed", async () => {
