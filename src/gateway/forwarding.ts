@@ -19,9 +19,8 @@ import type { Call } from "./call.ts";
 import type { ClientRequest } from "./client_request.ts";
 import { forwardedElement, forwardedHops, type Hop } from "./forwarded.ts";
 import {
-  ANSWER_FIELDS_OWN,
   answerHeaders,
-  REQUEST_FIELDS_OWN,
+  FIELDS_OWN,
   type RequestAdditions,
   upstreamHeaders,
 } from "./headers.ts";
@@ -95,9 +94,9 @@ export class ForwardingRules {
     const steering = STEERING_FIELDS.filter((name) =>
       !options.allowHeaders.includes(name)
     );
-    this.#stopped = new StoppedFields([...REQUEST_FIELDS_OWN, ...steering]);
+    this.#stopped = new StoppedFields([...FIELDS_OWN.request, ...steering]);
     this.#hidden = new StoppedFields([
-      ...ANSWER_FIELDS_OWN,
+      ...FIELDS_OWN.answer,
       ...options.hideHeaders,
     ]);
   }

@@ -31,35 +31,34 @@ const HOP_BY_HOP: readonly string[] = [
 const OWN_FIELDS = "x-tryst-*";
 
 /**
- * Request fields that are not passed on as they are: those about one
- * connection, `host`, which is the endpoint's, `expect`, which the listener
- * meets, and those about the way, which the gateway writes anew. As all lists
- * of this kind it has names, and beginnings of names with a star.
+ * Fields that are not passed on as they are. As all lists of this kind they
+ * have names, and beginnings of names with a star.
  */
-export const REQUEST_FIELDS_OWN: readonly string[] = [
-  ...HOP_BY_HOP,
-  OWN_FIELDS,
-  "expect",
-  "forwarded",
-  "host",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-port",
-  "x-forwarded-proto",
-  "x-forwarded-server",
-  "x-real-ip",
-  "x-request-id",
-];
+export const FIELDS_OWN = {
+  /**
+   * Those about one connection, `host`, which is the endpoint's, `expect`,
+   * which the listener meets, and those about the way, which the gateway
+   * writes anew.
+   */
+  request: [
+    ...HOP_BY_HOP,
+    OWN_FIELDS,
+    "expect",
+    "forwarded",
+    "host",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-port",
+    "x-forwarded-proto",
+    "x-forwarded-server",
+    "x-real-ip",
+    "x-request-id",
+  ],
+  answer: [...HOP_BY_HOP, OWN_FIELDS, "x-request-id"],
+} as const;
 
 /** Where clients present the gateway's own API keys. */
 const KEY_FIELDS: ReadonlySet<string> = new Set(["authorization", "x-api-key"]);
-
-/** Answer fields that are not passed on as they are. */
-export const ANSWER_FIELDS_OWN: readonly string[] = [
-  ...HOP_BY_HOP,
-  OWN_FIELDS,
-  "x-request-id",
-];
 
 /** What the gateway adds to a request, and what it stops. */
 export interface RequestAdditions {
@@ -67,7 +66,7 @@ export interface RequestAdditions {
   readonly host: string;
   readonly requestId: string;
   readonly way: Way;
-  /** What does not pass: `REQUEST_FIELDS_OWN` and more. */
+  /** What does not pass: `FIELDS_OWN.request` and more. */
   readonly stopped: StoppedFields;
   /** Whether API keys are the gateway's own, and no engine's business. */
   readonly hidesKeys?: boolean;
@@ -110,7 +109,7 @@ export interface AnswerRules {
    * (HEAD, 304) or where it frames a streamed body.
    */
   readonly keepsLength: boolean;
-  /** What does not pass: `ANSWER_FIELDS_OWN` and more. */
+  /** What does not pass: `FIELDS_OWN.answer` and more. */
   readonly stopped: StoppedFields;
   /** The endpoint, whose own address must not show. */
   readonly inside: { readonly host: string; readonly basePath: string };

@@ -7,12 +7,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Header, HeaderList } from "../core/request.ts";
 import { test } from "../../tests/leakproof.ts";
-import {
-  ANSWER_FIELDS_OWN,
-  answerHeaders,
-  REQUEST_FIELDS_OWN,
-  upstreamHeaders,
-} from "./headers.ts";
+import { answerHeaders, FIELDS_OWN, upstreamHeaders } from "./headers.ts";
 import { StoppedFields } from "./stopped_fields.ts";
 
 const ADDITIONS = {
@@ -24,12 +19,12 @@ const ADDITIONS = {
     scheme: "http",
     host: "gw.example",
   },
-  stopped: new StoppedFields(REQUEST_FIELDS_OWN),
+  stopped: new StoppedFields(FIELDS_OWN.request),
 };
 
 const ANSWER = {
   keepsLength: false,
-  stopped: new StoppedFields([...ANSWER_FIELDS_OWN, "via", "x-inside-*"]),
+  stopped: new StoppedFields([...FIELDS_OWN.answer, "via", "x-inside-*"]),
   inside: { host: "engine:8000", basePath: "/base" },
 };
 
