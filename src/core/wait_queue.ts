@@ -171,7 +171,7 @@ export class WaitQueue {
     const { board, worker } = this.#deps;
     for (;;) {
       const call = this.#changes.peek();
-      if (call === undefined || call.nextAtMs > nowMs) return;
+      if (call === undefined || !(call.nextAtMs <= nowMs)) return;
       const { boostAtMs, overdueAtMs, patienceUntilMs, timeoutAtMs } =
         call.facts;
       if (timeoutAtMs <= nowMs) {
