@@ -18,7 +18,7 @@ export interface PlaceRequest {
   /** Whether it would rather wait for its session's endpoint than spill. */
   readonly isPatient?: boolean;
   /** Slots of endpoints that have failed this very request already. */
-  readonly tried?: readonly number[];
+  readonly tried?: readonly number[] | undefined;
 }
 
 /** Whether the endpoint in a slot has failed the request already. */

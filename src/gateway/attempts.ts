@@ -74,7 +74,8 @@ export class Attempts {
     let attempting = admitted instanceof Promise ? await admitted : admitted;
     for (;;) {
       try {
-        return await this.#attempt(attempting);
+        const exchange = this.#start(attempting);
+        return this.#answered(attempting, exchange, await exchange.response);
       } catch (cause) {
         const failure = failureOf(attempting, cause);
         this.noteFailure(attempting, failure);
@@ -94,7 +95,7 @@ export class Attempts {
         key: call.sniffed.found?.hash,
         pool: call.pool,
         nowMs: call.sinceMs,
-        ...(call.tried === undefined ? {} : { tried: call.tried }),
+        tried: call.tried,
       },
       hints: call.hints,
       tenancy: call.tenancy,
@@ -141,12 +142,14 @@ export class Attempts {
     return this.#transitions.advance(call, "attempt", placed, target);
   }
 
-  /** Attempt: one try at the endpoint that was chosen. */
-  async #attempt(call: Call<"attempt">): Promise<Call<"relay">> {
+  /** What an endpoint has answered is the call's response, if it can be. */
+  #answered(
+    call: Call<"attempt">,
+    exchange: UpstreamExchange,
+    response: UpstreamResponse,
+  ): Call<"relay"> {
     const { health, placement } = this.#parts;
     const { handshake, placed } = call;
-    const exchange = this.#start(call);
-    const response = await exchange.response;
     // What no one can relay.
     if (response.status > STATUS_MAX || handshake?.isBrokenBy(response)) {
       exchange.abort();
@@ -163,6 +166,7 @@ export class Attempts {
     return relaying;
   }
 
+  /** Attempt: one try at the endpoint that was chosen. */
   #start(call: Call<"attempt">): UpstreamExchange {
     const { handshake, request, sniffed, target } = call;
     const { head } = request;

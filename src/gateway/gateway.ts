@@ -32,7 +32,7 @@ import { queuedAnswer } from "./queued_answer.ts";
 import { RelayedBody, type RelayEnd } from "./relay.ts";
 import { RequestIds } from "./request_ids.ts";
 import { isEventStream, isServed } from "./response_kind.ts";
-import { Sniffer, type SniffLimits } from "./sniff.ts";
+import { type Sniffed, Sniffer, type SniffLimits } from "./sniff.ts";
 import { StreamMeter } from "./stream_meter.ts";
 import { Transitions } from "./transitions.ts";
 import { Tunnels } from "./tunnels.ts";
@@ -81,13 +81,13 @@ export class Gateway {
     const call = this.#begin(request);
     try {
       const sniffing = this.#accept(call);
-      const keyed = await this.#sniff(sniffing);
+      const keyed = this.#sniffed(sniffing, await this.#sniff(sniffing));
       const ranking = this.#key(keyed);
       const admitting = this.#rank(ranking);
-      const answering = this.#finish(admitting);
+      // Not by `#finish`: each promise on the way is one more for all requests.
       return this.#parts.keepaliveMs === undefined
-        ? answering
-        : this.#keepAlive(admitting, answering, this.#parts.keepaliveMs);
+        ? this.#relay(await this.#attempts.run(admitting))
+        : this.#keepAlive(admitting, this.#parts.keepaliveMs);
     } catch (cause) {
       return this.#fail(call, asGatewayError(cause));
     }
@@ -135,11 +135,14 @@ export class Gateway {
   }
 
   /** Sniff: looks into the body as far as the key and the model need it. */
-  async #sniff(call: Call<"sniff">): Promise<Call<"key">> {
+  #sniff({ request, tenancy }: Call<"sniff">): Sniffed | Promise<Sniffed> {
     const { needsModel } = this.#parts.routes;
-    const { tenancy } = call;
     const needs = sniffNeeds(needsModel, tenancy?.settings);
-    const sniffed = await this.#sniffer.sniff(call.request, needs);
+    return this.#sniffer.sniff(request, needs);
+  }
+
+  #sniffed(call: Call<"sniff">, sniffed: Sniffed): Call<"key"> {
+    const { tenancy } = call;
     if (tenancy !== undefined) sniffed.scopeTo(tenancy);
     return this.#transitions.advance(call, "key", sniffed);
   }
@@ -173,20 +176,11 @@ export class Gateway {
     }
   }
 
-  #keepAlive(
-    call: Call,
-    answering: Promise<Answer>,
-    everyMs: number,
-  ): Promise<Answer> {
-    const { outside, plan } = this.#parts;
+  #keepAlive(call: Call<"admit">, everyMs: number): Promise<Answer> {
+    const { outside: { clock }, plan } = this.#parts;
+    const answering = this.#finish(call);
     const headers = () => signed(call, [], plan);
-    return queuedAnswer({
-      call,
-      answering,
-      everyMs,
-      headers,
-      clock: outside.clock,
-    });
+    return queuedAnswer({ call, answering, everyMs, headers, clock });
   }
 
   /** Relay: the answer on its way to the client, at whose end it settles. */
