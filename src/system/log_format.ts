@@ -51,8 +51,16 @@ const ACCESS_EVENT = "request.settled";
 /** Values of these characters alone need no quotes. */
 const PLAIN = /^[A-Za-z0-9_.:/@+-]+$/;
 
-/** Width of a level, a status or an error code, a time, and a method. */
-const WIDTH = { level: 5, status: 3, ms: 7, method: 4 };
+/** Width of a status or an error code, a time, and a method. */
+const WIDTH = { status: 3, ms: 7, method: 4 };
+
+/** Levels as they are written in text, of one width. */
+const LEVEL_TEXT: Readonly<Record<LogLevel, string>> = {
+  debug: "DEBUG",
+  info: "INFO ",
+  warn: "WARN ",
+  error: "ERROR",
+};
 
 /** The line of an event, its end included. */
 export function eventLine(
@@ -146,7 +154,7 @@ function prefixOf(level: LogLevel, { hasPriority }: LineStyle): string {
 }
 
 function textHead(atMs: number, level: LogLevel, event: string): string {
-  return `${isoTime(atMs)} ${level.toUpperCase().padEnd(WIDTH.level)} ${event}`;
+  return `${isoTime(atMs)} ${LEVEL_TEXT[level]} ${event}`;
 }
 
 function textFields(fields: LogFields): string {
@@ -157,8 +165,15 @@ function textFields(fields: LogFields): string {
   return text;
 }
 
+/** The last time that was written: lines of one millisecond share it. */
+const lastTime = { atMs: NaN, text: "" };
+
 function isoTime(atMs: number): string {
-  return new Date(atMs).toISOString();
+  if (atMs !== lastTime.atMs) {
+    lastTime.text = new Date(atMs).toISOString();
+    lastTime.atMs = atMs;
+  }
+  return lastTime.text;
 }
 
 function quoted(value: string): string {
