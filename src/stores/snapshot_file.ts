@@ -25,6 +25,9 @@ const LEFT_MS = 600_000;
 
 const FILE_NAME = "sessions.snapshot";
 
+/** Says which process the file belongs to, by a mark of its own. */
+const OWNER_NAME = "sessions.owner";
+
 /** A draft has the number of its process behind that name. */
 const DRAFT_NAME = /^sessions\.snapshot\.\d+$/;
 
@@ -40,8 +43,7 @@ export interface SnapshotPieces {
 export class SnapshotFile {
   readonly path: string;
   readonly #directory: string;
-  /** The opening, which has a digest in it, of what was last read or written. */
-  #known: Uint8Array = new Uint8Array();
+  readonly #mark: string = crypto.randomUUID();
 
   /** The file of the sessions in a directory that need not exist yet. */
   constructor(directory: string) {
@@ -64,7 +66,6 @@ export class SnapshotFile {
     using file = await Deno.open(this.path);
     const { size } = await file.stat();
     const opening = await readUpTo(file, FORMAT.openingBytes);
-    this.#known = opening.slice();
     const wanted = snapshotBytes(opening);
     if (size !== wanted) {
       throw new SnapshotRefusal(
@@ -92,9 +93,8 @@ export class SnapshotFile {
     const draft = `${this.path}.${Deno.pid}`;
     await removeIfThere(draft);
     try {
-      const { opening, size } = await writeDraft(draft, snapshot);
+      const size = await writeDraft(draft, snapshot);
       await Deno.rename(draft, this.path);
-      this.#known = opening;
       await syncDirectory(directory);
       return size;
     } catch (error) {
@@ -103,18 +103,34 @@ export class SnapshotFile {
     }
   }
 
+  /** Makes the file this one's; rejects with the operating system's error. */
+  async claim(): Promise<void> {
+    const directory = this.#directory;
+    await Deno.mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+    const path = `${directory}/${OWNER_NAME}`;
+    await Deno.writeTextFile(path, this.#mark, { mode: FILE_MODE });
+  }
+
   /**
-   * Whether there is a file that is not the one last read or written here.
+   * Whether somebody else has claimed the file since, and not given it up.
    *
    * Rejects with the operating system's error.
    */
   async isAnothers(): Promise<boolean> {
-    if (await isFileAt(this.path) !== true) return false;
-    using file = await Deno.open(this.path);
-    const opening = await readUpTo(file, FORMAT.openingBytes);
-    const known = this.#known;
-    return opening.length !== known.length ||
-      opening.some((byte, at) => byte !== known[at]);
+    try {
+      const owner = await Deno.readTextFile(`${this.#directory}/${OWNER_NAME}`);
+      // It is empty for the moment in which it is written.
+      return owner !== "" && owner !== this.#mark;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return false;
+      throw error;
+    }
+  }
+
+  /** Gives the file up, where it is this one's. */
+  async release(): Promise<void> {
+    if (await this.isAnothers()) return;
+    await removeIfThere(`${this.#directory}/${OWNER_NAME}`);
   }
 
   /** Removes what processes that were killed have left. */
@@ -167,7 +183,7 @@ async function readInto(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
 async function writeDraft(
   path: string,
   snapshot: SnapshotPieces,
-): Promise<{ readonly opening: Uint8Array; readonly size: number }> {
+): Promise<number> {
   using file = await Deno.open(path, {
     write: true,
     // Whatever else has this name, a link for example, is not written to.
@@ -181,10 +197,9 @@ async function writeDraft(
     size += piece.length;
   }
   await file.seek(0, Deno.SeekMode.Start);
-  const opening = snapshot.opening();
-  await writeAll(file, opening);
+  await writeAll(file, snapshot.opening());
   await file.sync();
-  return { opening, size };
+  return size;
 }
 
 async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {

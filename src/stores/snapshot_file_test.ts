@@ -201,23 +201,23 @@ test("a process that is killed while it writes leaves the former file", async ()
   });
 });
 
-test("isAnothers() is true of a file that was neither read nor written here", async () => {
+test("isAnothers() is true once somebody else has claimed the file", async () => {
   await withDirectory(async (directory) => {
-    const mine = new SnapshotFile(directory);
-    const other = new SnapshotFile(directory);
-    assertEquals(await mine.isAnothers(), false, "none");
-    await mine.write(snapshotOf(2));
-    assertEquals(await mine.isAnothers(), false, "written");
-    assertEquals(await other.isAnothers(), true, "not yet read");
-    await other.read();
-    assertEquals(await other.isAnothers(), false, "read");
-    await other.write(snapshotOf(3));
-    assertEquals(await mine.isAnothers(), true, "replaced");
-    await Deno.writeTextFile(mine.path, "a note");
-    assertEquals(await other.isAnothers(), true, "no snapshot");
-    await assertRejects(() => other.read(), SnapshotRefusal);
-    assertEquals(await other.isAnothers(), false, "refused, so known");
-    await Deno.remove(mine.path);
-    assertEquals(await mine.isAnothers(), false, "removed");
+    const old = new SnapshotFile(`${directory}/state`);
+    const young = new SnapshotFile(`${directory}/state`);
+    assertEquals(await old.isAnothers(), false, "nobody's");
+    await old.claim();
+    assertEquals(await old.isAnothers(), false);
+    assertEquals(await young.isAnothers(), true);
+    await young.claim();
+    assertEquals(await old.isAnothers(), true);
+    assertEquals(await young.isAnothers(), false);
+    // Whoever writes last, it belongs to who came last.
+    await old.write(snapshotOf(2));
+    assertEquals(await young.isAnothers(), false);
+    await old.release();
+    assertEquals(await old.isAnothers(), true, "not the old one's to release");
+    await young.release();
+    assertEquals(await old.isAnothers(), false);
   });
 });

@@ -7,8 +7,8 @@
  * up, and what is in them has gone idle before anybody looks.
  *
  * Two gateways may share a directory while one takes over from the other. Each
- * file is whole, and one that is ending leaves alone what the other has
- * written: its own sessions are the older ones.
+ * file is whole, and one that is ending leaves it to the one that has begun to
+ * serve after it, whose sessions are the newer ones.
  *
  * Invariant: nothing here fails the gateway. What goes wrong is logged once,
  * when it begins and when it is over, and counted.
@@ -71,6 +71,7 @@ export class SessionKeeper {
   };
   #snapshot: Snapshot | undefined;
   #writing: Promise<void> | undefined;
+  #claiming = Promise.resolve();
   #cancel: () => void = () => {};
   #isFailing = false;
   #isStarted = false;
@@ -136,6 +137,8 @@ export class SessionKeeper {
    */
   start(): void {
     this.#isStarted = true;
+    // What fails here fails again, and is told of, when a snapshot is written.
+    this.#claiming = this.#parts.file.claim().catch(() => {});
     this.#later();
   }
 
@@ -168,6 +171,7 @@ export class SessionKeeper {
     const last = async () => {
       await this.#writing;
       await this.save();
+      await file.release().catch(() => {});
       return "done";
     };
     let cancel = () => {};
@@ -237,6 +241,7 @@ export class SessionKeeper {
     }
     const nowMs = clock.nowMs();
     try {
+      await this.#claiming;
       if (this.#isEnding && await file.isAnothers()) {
         log("info", "sessions.left", { file: file.path });
         this.#seen = seen;

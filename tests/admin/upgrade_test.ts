@@ -166,17 +166,36 @@ test("upgrade: the one that ends leaves the file of the other alone", async () =
 });
 
 test("upgrade: a gateway knows its endpoints before it listens", async () => {
-  await withSite(async (directory, engines) => {
-    for (const engine of engines) engine.hold("/v1/models");
-    await using served = await startOn(0, configOf(directory, engines));
-    // What stands for an engine that takes some time for its first answer.
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    for (const engine of engines) engine.release("/v1/models");
-    const [, port] = await served.process.until("out", /listens on \S+:(\d+)/);
-    for (const outcome of await callAll(Number(port))) {
-      assert(outcome.startsWith("new "), outcome);
+  const end = new AbortController();
+  // Slower than the gateway starts, and sooner than it gives up waiting.
+  const slowMs = 800;
+  const engine = Deno.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    signal: end.signal,
+    onListen: () => {},
+  }, async (request) => {
+    await request.text();
+    if (new URL(request.url).pathname === "/health") {
+      await new Promise((resolve) => setTimeout(resolve, slowMs));
     }
+    return Response.json({ data: [{ id: "m" }] });
+  });
+  try {
+    const url = `http://127.0.0.1:${engine.addr.port}`;
+    await using served = await startOn(
+      0,
+      `workers: 1\nendpoints: [{ id: e0, url: "${url}" }]`,
+    );
+    const [, port] = await served.process.until(
+      "out",
+      /listens on \S+:(\d+)/,
+    );
+    assertEquals(await callAll(Number(port)), SESSIONS.map(() => "new e0"));
     served.process.signal("SIGTERM");
     assertEquals((await served.process.ended()).code, 0);
-  });
+  } finally {
+    end.abort();
+    await engine.finished;
+  }
 });
