@@ -11,6 +11,7 @@ import type { Header } from "../src/core/request.ts";
 import { DIGEST_WORDS, sha256 } from "../src/core/sha256.ts";
 import { TenantLimits } from "../src/core/tenant_limits.ts";
 import { TenantSlots } from "../src/core/tenant_slots.ts";
+import { TenantTally } from "../src/core/tenant_tally.ts";
 import { Authentication } from "../src/gateway/authentication.ts";
 import { newCall } from "../src/gateway/call.ts";
 
@@ -42,6 +43,7 @@ function stepOf(settings: TenantSettings, presented: string): () => void {
     keys: new TenantSlots(limits).assign(KEYS),
     tenants: { others: settings, listed: [] },
     limits,
+    tally: new TenantTally(TenantTally.create(2), 0),
   });
   const headers: Header[] = [
     ["host", "gateway.example"],
@@ -67,7 +69,7 @@ function stepOf(settings: TenantSettings, presented: string): () => void {
     }
     call.tenancy?.scope({ a: 1, b: 2 });
     call.tenancy?.addHeaders([]);
-    call.tenancy?.leave();
+    call.tenancy?.settle({ kind: "complete" }, 200);
   };
 }
 

@@ -15,11 +15,13 @@ import { registerHistograms } from "./histogram_metrics.ts";
 import { type HoldingReading, registerHoldings } from "./holding_metrics.ts";
 import { type ProcessReading, registerProcess } from "./process_metrics.ts";
 import { ReadRegistry, registerRead } from "./read_metrics.ts";
+import { registerTenants, type TenantReading } from "./tenant_metrics.ts";
 import { registerTunnels } from "./tunnel_metrics.ts";
 
 export type { EndpointStatus } from "./endpoint_metrics.ts";
 export type { HoldingReading } from "./holding_metrics.ts";
 export type { ProcessReading } from "./process_metrics.ts";
+export type { TenantReading } from "./tenant_metrics.ts";
 
 /** What the page reads. */
 export interface MetricsSources {
@@ -27,6 +29,7 @@ export interface MetricsSources {
   readonly endpoints: () => readonly EndpointStatus[];
   readonly holdings: () => HoldingReading;
   readonly process: () => ProcessReading;
+  readonly tenants: () => readonly TenantReading[];
 }
 
 /** Builds the registry; `registry.metrics()` renders the page. */
@@ -38,6 +41,7 @@ export function metricsRegistry(sources: MetricsSources): Registry {
   registerTunnels(sources.counters, registers);
   registerEndpoints(sources.endpoints, registers);
   registerHoldings(sources.holdings, registers);
+  registerTenants(sources.tenants, registers);
   registerProcess(sources.process, registers);
   return registry;
 }

@@ -30,6 +30,7 @@ const LABELS: ReadonlySet<string> = new Set([
   "result",
   "source",
   "state",
+  "tenant",
   "thread",
   "version",
 ]);

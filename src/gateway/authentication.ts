@@ -18,6 +18,7 @@ import type { HeaderList } from "../core/request.ts";
 import type { TenantLimits } from "../core/tenant_limits.ts";
 import { TenantScope } from "../core/tenant_scope.ts";
 import type { IssuedKey } from "../core/tenant_slots.ts";
+import type { TenantTally } from "../core/tenant_tally.ts";
 import type { Call } from "./call.ts";
 import { type Caller, Tenancy } from "./tenancy.ts";
 
@@ -29,15 +30,18 @@ export interface AuthenticationParts {
   readonly keys: readonly IssuedKey[];
   readonly tenants: TenantsSettings;
   readonly limits: TenantLimits;
+  readonly tally: TenantTally;
 }
 
 /** Knows the clients of one configuration. */
 export class Authentication {
   readonly #callers: ApiKeyTable<Caller>;
   readonly #limits: TenantLimits;
+  readonly #tally: TenantTally;
 
-  constructor({ keys, limits, tenants }: AuthenticationParts) {
+  constructor({ keys, limits, tally, tenants }: AuthenticationParts) {
     this.#limits = limits;
+    this.#tally = tally;
     const listed = new Map(
       tenants.listed.map(({ name, settings }) => [name, settings]),
     );
@@ -66,7 +70,7 @@ export class Authentication {
     const caller = this.#callers.find(presented, call.sinceMs);
     if (caller === undefined) throw new GatewayError("api_key_invalid");
     // First, since a refusal says what is left, too.
-    call.tenancy = new Tenancy(caller, this.#limits);
+    call.tenancy = new Tenancy(caller, this.#limits, this.#tally);
     call.tenancy.enter(call.sinceMs);
   }
 }

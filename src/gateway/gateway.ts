@@ -288,7 +288,7 @@ export class Gateway {
       });
     }
     call.sniffed?.release();
-    call.tenancy?.leave();
+    call.tenancy?.settle(end, call.response?.status ?? 0);
     if (call.holdsRequest) budget.giveRequest();
   }
 }

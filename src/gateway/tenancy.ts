@@ -8,13 +8,15 @@
  * @module
  */
 import type { TenantSettings } from "../config/tenants.ts";
-import { GatewayError } from "../core/error.ts";
+import { type ErrorCode, GatewayError } from "../core/error.ts";
 import type { KeyHash } from "../core/hash.ts";
 import type { Header } from "../core/request.ts";
 import type { TenantLimits } from "../core/tenant_limits.ts";
 import type { TenantScope } from "../core/tenant_scope.ts";
 import type { IssuedKey } from "../core/tenant_slots.ts";
+import type { TenantOutcome, TenantTally } from "../core/tenant_tally.ts";
 import type { BucketLimit, Taking } from "../core/token_bucket.ts";
+import type { RelayEnd } from "./relay.ts";
 
 /** A key, and all that follows from whose it is. */
 export interface Caller extends IssuedKey {
@@ -27,14 +29,16 @@ export class Tenancy {
   readonly settings: TenantSettings;
   readonly #caller: Caller;
   readonly #limits: TenantLimits;
+  readonly #tally: TenantTally;
   #isRunning = false;
   #isWaiting = false;
   /** What the bucket said that is the nearest to empty. */
   #taking: Taking | undefined;
   #rate: BucketLimit | undefined;
 
-  constructor(caller: Caller, limits: TenantLimits) {
+  constructor(caller: Caller, limits: TenantLimits, tally: TenantTally) {
     this.settings = caller.settings;
+    this.#tally = tally;
     this.#caller = caller;
     this.#limits = limits;
   }
@@ -84,6 +88,16 @@ export class Tenancy {
     if (!this.#isWaiting) return;
     this.#isWaiting = false;
     this.#limits.give("waiting", this.#caller.tenantSlot);
+  }
+
+  /**
+   * Counts how the call has ended, and gives back everything; once a call.
+   *
+   * @param status That the engine answered with; 0 for none.
+   */
+  settle(end: RelayEnd, status: number): void {
+    this.#tally.count(this.#caller.tenantSlot, outcomeOf(end, status));
+    this.leave();
   }
 
   /** Gives back everything. */
@@ -156,6 +170,28 @@ export class Tenancy {
     this.#taking = taking;
     this.#rate = rate;
   }
+}
+
+/** What a tenant is told when it is at a limit of its own. */
+const LIMITED: ReadonlySet<ErrorCode> = new Set([
+  "rate_limited",
+  "tenant_full",
+  "tenant_queue_full",
+]);
+
+function outcomeOf(end: RelayEnd, status: number): TenantOutcome {
+  if (end.kind === "complete") return classOf(status);
+  if (end.kind === "client_gone") return "client_gone";
+  const { code, row } = end.error;
+  if (code === "client_gone") return code;
+  return LIMITED.has(code) ? "limited" : classOf(row.status);
+}
+
+function classOf(status: number): TenantOutcome {
+  if (status < 200) return "1xx";
+  if (status < 300) return "2xx";
+  if (status < 400) return "3xx";
+  return status < 500 ? "4xx" : "5xx";
 }
 
 const KEY_FULL = "The API key has as many requests at once as its limit allows";

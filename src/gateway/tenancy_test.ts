@@ -7,10 +7,16 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
 import type { TenantSettings } from "../config/tenants.ts";
-import { GatewayError } from "../core/error.ts";
+import { type ErrorCode, GatewayError } from "../core/error.ts";
 import type { Header } from "../core/request.ts";
 import { TenantLimits } from "../core/tenant_limits.ts";
 import { TenantScope } from "../core/tenant_scope.ts";
+import {
+  TENANT_OUTCOMES,
+  type TenantOutcome,
+  TenantTally,
+} from "../core/tenant_tally.ts";
+import type { RelayEnd } from "./relay.ts";
 import { Tenancy } from "./tenancy.ts";
 
 const NOW_MS = 1_796_000_000_000;
@@ -29,7 +35,9 @@ const NONE: TenantSettings = {
 function tenant(settings: Partial<TenantSettings>): {
   readonly call: () => Tenancy;
   readonly limits: TenantLimits;
+  readonly tally: TenantTally;
 } {
+  const tally = new TenantTally(TenantTally.create(1), 0);
   const limits = new TenantLimits(TenantLimits.create(1, NOW_MS), 0);
   const caller = {
     tenant: "red",
@@ -40,7 +48,7 @@ function tenant(settings: Partial<TenantSettings>): {
     settings: { ...NONE, ...settings },
     scope: new TenantScope("red"),
   };
-  return { call: () => new Tenancy(caller, limits), limits };
+  return { call: () => new Tenancy(caller, limits, tally), limits, tally };
 }
 
 function codeOf(step: () => void): string {
@@ -141,5 +149,43 @@ test("Tenancy.addHeaders() tells of the limit that is the nearest", () => {
     const headers: Header[] = [];
     one.addHeaders(headers);
     assertEquals(headers[0], ["x-ratelimit-limit-requests", limit]);
+  }
+});
+
+test("Tenancy.settle() counts each call by what its client was told", () => {
+  const broken = (code: ErrorCode) =>
+    ({ kind: "broken", error: new GatewayError(code) }) as const;
+  const table: [end: RelayEnd, status: number, outcome: TenantOutcome][] = [
+    [{ kind: "complete" }, 101, "1xx"],
+    [{ kind: "complete" }, 200, "2xx"],
+    [{ kind: "complete" }, 299, "2xx"],
+    [{ kind: "complete" }, 304, "3xx"],
+    [{ kind: "complete" }, 429, "4xx"],
+    [{ kind: "complete" }, 500, "5xx"],
+    [{ kind: "client_gone" }, 200, "client_gone"],
+    [broken("client_gone"), 0, "client_gone"],
+    [broken("model_forbidden"), 0, "4xx"],
+    [broken("queue_full"), 0, "4xx"],
+    [broken("rate_limited"), 0, "limited"],
+    [broken("tenant_full"), 0, "limited"],
+    [broken("tenant_queue_full"), 0, "limited"],
+    [broken("queue_timeout"), 0, "5xx"],
+    [broken("upstream_reset"), 200, "5xx"],
+  ];
+  for (const [end, status, outcome] of table) {
+    const { call, limits, tally } = tenant({});
+    const one = call();
+    one.enter(NOW_MS);
+    one.takeWaiting();
+    one.settle(end, status);
+    assertEquals(
+      tally.sums(2),
+      TENANT_OUTCOMES.map((name) => Number(name === outcome)),
+      outcome,
+    );
+    assertEquals([limits.held("running", 2), limits.held("waiting", 2)], [
+      0,
+      0,
+    ]);
   }
 });

@@ -243,7 +243,6 @@ export class Assembly {
     const { capacity, counters, endpoints, endpointTraffic } = this.#state;
     const config = this.#config;
     const plan = keyPlanOf(config);
-    const limits = { buffers: buffers.tenants, index };
     const forwarding = new ForwardingRules(config.forwarding);
     return new Gateway({
       outside,
@@ -267,7 +266,10 @@ export class Assembly {
       retries: this.#settings.retries,
       attemptsMax: config.attempts.max,
       credentials: this.#secrets?.credentials,
-      authentication: authenticationOf(this.#secrets, config, limits),
+      authentication: authenticationOf(this.#secrets, config, {
+        buffers,
+        index,
+      }),
       traffic: new Traffic(counters.layout, {
         row: counters.row(index),
         endpoints: endpointTraffic.tally(index),

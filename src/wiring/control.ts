@@ -83,7 +83,7 @@ export class Control {
       epochMs: outside.clock.nowMs() - config.session.idleTtlMs,
       secret: drawPlaceSecret(),
     });
-    this.keys = new KeyIssuer(this.state.buffers.tenants);
+    this.keys = new KeyIssuer(this.state.buffers);
     this.#census = new SessionCensus({
       sessions: this.state.sessions,
       clock: outside.clock,
@@ -108,6 +108,7 @@ export class Control {
       endpoints: () => this.endpoints(),
       holdings: () => this.holdings(),
       process: () => this.process(),
+      tenants: () => this.keys.tenants(),
     });
   }
 

@@ -14,9 +14,12 @@ import type { Config } from "../config/config.ts";
 import type { ConfigChange } from "../config/diff.ts";
 import type { ApiKey } from "../core/api_key.ts";
 import type { Header } from "../core/request.ts";
-import { type TenantBuffers, TenantLimits } from "../core/tenant_limits.ts";
+import { TenantLimits } from "../core/tenant_limits.ts";
 import { type IssuedKey, TenantSlots } from "../core/tenant_slots.ts";
+import { TenantTally } from "../core/tenant_tally.ts";
 import { Authentication } from "../gateway/authentication.ts";
+import type { SharedBuffers } from "./shared_state.ts";
+import { TenantBook } from "./tenant_book.ts";
 
 /** Secrets of a gateway; can be posted to threads. */
 export interface Secrets<Key extends ApiKey = IssuedKey> {
@@ -26,12 +29,21 @@ export interface Secrets<Key extends ApiKey = IssuedKey> {
   readonly credentials: ReadonlyMap<string, Header>;
 }
 
+/** The memory that tenants are kept in. */
+export type TenantMemory = Pick<SharedBuffers, "tenants" | "tenantTally">;
+
 /** Gives the keys of one gateway the slots of their limits; one a process. */
 export class KeyIssuer {
   readonly #slots: TenantSlots;
+  readonly #book: TenantBook;
 
-  constructor(buffers: TenantBuffers) {
-    this.#slots = new TenantSlots(new TenantLimits(buffers, 0));
+  constructor({ tenantTally, tenants }: TenantMemory) {
+    const limits = new TenantLimits(tenants, 0);
+    this.#slots = new TenantSlots(limits);
+    this.#book = new TenantBook({
+      limits,
+      tally: new TenantTally(tenantTally, 0),
+    });
   }
 
   /**
@@ -41,7 +53,14 @@ export class KeyIssuer {
    * @throws {RangeError} when there are too many; then nothing has changed.
    */
   issue({ credentials, keys }: Secrets<ApiKey>): Secrets {
-    return { credentials, keys: keys && this.#slots.assign(keys) };
+    const issued = keys && this.#slots.assign(keys);
+    this.#book.replace(issued ?? []);
+    return { credentials, keys: issued };
+  }
+
+  /** What can be seen of the tenants now. */
+  tenants(): ReturnType<TenantBook["readings"]> {
+    return this.#book.readings();
   }
 }
 
@@ -84,14 +103,18 @@ export function diffSecrets(
 export function authenticationOf(
   secrets: Secrets | undefined,
   { auth, tenants }: Pick<Config, "auth" | "tenants">,
-  limits: { readonly buffers: TenantBuffers; readonly index: number },
+  { buffers, index }: {
+    readonly buffers: TenantMemory;
+    readonly index: number;
+  },
 ): Authentication | undefined {
   const keys = secrets?.keys;
   if (keys !== undefined) {
     return new Authentication({
       keys,
       tenants,
-      limits: new TenantLimits(limits.buffers, limits.index),
+      limits: new TenantLimits(buffers.tenants, index),
+      tally: new TenantTally(buffers.tenantTally, index),
     });
   }
   if (auth.keysFile === undefined) return undefined;

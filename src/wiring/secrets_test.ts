@@ -10,11 +10,19 @@ import { LOAD_NAMES } from "../cli/load_names.ts";
 import { parseConfig } from "../config/parse.ts";
 import { parseKeyLines } from "../config/key_lines.ts";
 import { TenantLimits } from "../core/tenant_limits.ts";
+import { TenantTally } from "../core/tenant_tally.ts";
 import { reclaimWorker } from "./reclaim.ts";
 import { authenticationOf, diffSecrets, KeyIssuer } from "./secrets.ts";
 import { createSharedState } from "./shared_state.ts";
 
 const NOW_MS = 1_796_000_000_000;
+
+function memory() {
+  return {
+    tenants: TenantLimits.create(1, NOW_MS),
+    tenantTally: TenantTally.create(1),
+  };
+}
 
 function configOf(document: unknown) {
   const result = parseConfig(document, { names: LOAD_NAMES });
@@ -23,7 +31,7 @@ function configOf(document: unknown) {
 }
 
 test("authenticationOf() never lets everybody in where keys are asked for", () => {
-  const buffers = TenantLimits.create(1, NOW_MS);
+  const buffers = memory();
   const limits = { buffers, index: 0 };
   const open = configOf({});
   const closed = configOf({ auth: { keys_file: "/keys" } });
@@ -72,9 +80,9 @@ test("diffSecrets() tells that something differs, and nothing of it", () => {
 });
 
 test("KeyIssuer.issue() keeps what a key has used when others come", () => {
-  const buffers = TenantLimits.create(1, NOW_MS);
+  const buffers = memory();
   const issuer = new KeyIssuer(buffers);
-  const limits = new TenantLimits(buffers, 0);
+  const limits = new TenantLimits(buffers.tenants, 0);
   const credentials = new Map();
   const issue = (text: string) =>
     issuer.issue({ keys: parseKeyLines(text), credentials }).keys?.at(-1);

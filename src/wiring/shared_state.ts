@@ -18,6 +18,7 @@ import { QueueBoard } from "../core/queue_board.ts";
 import type { PlaceSecret } from "../core/session_place.ts";
 import { SessionTable } from "../core/session_table.ts";
 import { type TenantBuffers, TenantLimits } from "../core/tenant_limits.ts";
+import { TenantTally } from "../core/tenant_tally.ts";
 import { trafficLayout } from "../gateway/traffic.ts";
 import { keyPlanOf } from "./configured_keys.ts";
 
@@ -35,6 +36,7 @@ export interface SharedBuffers {
   readonly board: SharedArrayBuffer;
   readonly capacity: CapacityBuffers;
   readonly tenants: TenantBuffers;
+  readonly tenantTally: SharedArrayBuffer;
   /** One a worker, by its index. */
   readonly ledgers: readonly SharedArrayBuffer[];
 }
@@ -86,6 +88,7 @@ export function createSharedState(
     board: QueueBoard.create(workerCount).buffer,
     capacity: new CapacityTable(new EndpointTable()).buffers,
     tenants: TenantLimits.create(workerCount, epochMs),
+    tenantTally: TenantTally.create(workerCount),
     ledgers: Array.from({ length: workerCount }, () => new Ledger().buffer),
   });
 }

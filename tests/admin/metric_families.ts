@@ -21,6 +21,7 @@ import {
 import { Counters } from "../../src/core/counters.ts";
 import { EndpointTraffic } from "../../src/core/endpoint_traffic.ts";
 import { LEVEL_COUNT } from "../../src/core/scheduling_policy.ts";
+import { TENANT_OUTCOMES } from "../../src/core/tenant_tally.ts";
 import { Traffic, trafficLayout } from "../../src/gateway/traffic.ts";
 import { DEFAULT_SESSION_KEYS } from "../../src/session_keys/defaults.ts";
 
@@ -66,6 +67,13 @@ export function madeUpMetrics(
       })),
     holdings,
     process: () => processReading(workerCount),
+    tenants: () =>
+      ["red", "other"].map((tenant) => ({
+        tenant,
+        running: 2,
+        waiting: 1,
+        counts: TENANT_OUTCOMES.map((_, at) => at),
+      })),
   });
   registerSnapshots(() => ({
     written: 1,
