@@ -3,10 +3,11 @@
  *
  * Behind it is one server of the runtime at a time. Its certificate is fixed
  * when it starts to listen, so another certificate takes another server, on
- * the same port beside the former one, which then takes no more connections
- * and ends with its last request. What is being set up at that moment is lost,
- * as the runtime cannot stop accepting without ending idle connections too: a
- * handshake, or a request that meets the end of its idle connection.
+ * the same port beside the former one, which has each answer end its
+ * connection for a while, then takes no more connections, and ends with its
+ * last request. What is being set up at that moment is lost, as the runtime
+ * cannot stop accepting without ending idle connections too: a handshake, or a
+ * request that meets the end of its idle connection.
  *
  * Invariant: every request gets the gateway's answer or a broken connection,
  * and stopping ends within its deadline whatever the clients do.
@@ -41,6 +42,12 @@ const UPLOADS_MS_MAX = 5_000;
  */
 const FORMER_UPLOADS_MS_MAX = 60_000;
 
+/**
+ * 2 s in which a former server leaves its clients: who uses a connection more
+ * often than that is not on one that is cut.
+ */
+const FORMER_GRACE_MS = 2_000;
+
 /** Certificates change in weeks, and the longest answers take hours. */
 const FORMER_MAX = 8;
 
@@ -66,8 +73,9 @@ export class Listener {
   }
 
   /**
-   * Takes new connections with another certificate. Open requests go on under
-   * the former one; connections without any are closed.
+   * Takes new connections with another certificate, all of them once some
+   * seconds are over. Open requests go on under the former one; connections
+   * without any are closed then.
    *
    * @throws {Error} when certificate and key are of no use, or when too many
    * former servers have not ended; then nothing has changed.
@@ -112,7 +120,10 @@ export class Listener {
   }
 
   async #retire(server: ListeningServer): Promise<void> {
-    await server.stop({ uploadsMs: FORMER_UPLOADS_MS_MAX });
+    await server.stop({
+      graceMs: FORMER_GRACE_MS,
+      uploadsMs: FORMER_UPLOADS_MS_MAX,
+    });
     this.#former.splice(this.#former.indexOf(server), 1);
   }
 }

@@ -23,6 +23,11 @@ export interface CertifiedKey {
 export interface StopLimits {
   /** Milliseconds until request bodies that have not come whole are broken. */
   readonly uploadsMs: number;
+  /**
+   * Milliseconds before that in which it is used as before, but leaves; none
+   * unless given. They end at once when it is told to stop again.
+   */
+  readonly graceMs?: number;
   /** Milliseconds for open answers; no limit unless given. */
   readonly deadlineMs?: number;
 }
@@ -39,7 +44,7 @@ export class ListeningServer {
   readonly #quirks: ServerQuirks;
   #isLeaving = false;
   #isStopping = false;
-  /** The wait for uploads ends at once when it is told to stop again. */
+  /** A wait of stopping ends at once when it is told to stop again. */
   #hurry: () => void = () => {};
 
   /** @throws {Deno.errors.AddrInUse} and other errors of listening. */
@@ -98,8 +103,12 @@ export class ListeningServer {
    *
    * @returns Requests that were broken, as their bodies had not come whole.
    */
-  async stop({ uploadsMs, deadlineMs }: StopLimits): Promise<number> {
+  async stop(
+    { deadlineMs, graceMs = 0, uploadsMs }: StopLimits,
+  ): Promise<number> {
     this.#hurry();
+    // Whoever has told it to stop meanwhile sees to the rest.
+    if (!await this.#left(graceMs)) return 0;
     await this.#untilUploaded(uploadsMs);
     const brokenCount = this.#uploadCount();
     const overdue = Promise.withResolvers<void>();
@@ -114,6 +123,18 @@ export class ListeningServer {
       this.#watch.close();
     }
     return brokenCount;
+  }
+
+  /** Leaves for a while; false when that was cut short. */
+  async #left(graceMs: number): Promise<boolean> {
+    if (graceMs === 0) return true;
+    this.leave();
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(true), graceMs);
+    this.#hurry = () => resolve(false);
+    const isOver = await promise;
+    clearTimeout(timer);
+    return isOver;
   }
 
   /** Waits for a moment in which shutting down breaks nothing. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { test } from "../../tests/leakproof.ts";
 import { LineBatch } from "./line_batch.ts";
@@ -80,6 +80,16 @@ test("LineBatch.close() posts the rest and leaves no timer", () => {
   bench.batch.add("a\n");
   bench.batch.close();
   assertEquals([bench.posted, bench.timers], [["a\n"], []]);
+});
+
+test("LineBatch refuses a line that would run into the next", () => {
+  const bench = new Bench();
+  for (const line of ["", "a", "a\nb"]) {
+    assertThrows(() => bench.batch.add(line), Error, "without its end");
+  }
+  bench.batch.add("\n");
+  bench.batch.close();
+  assertEquals(bench.posted, ["\n"]);
 });
 
 test("LineBatch keeps lines whole and in order", () => {
