@@ -77,6 +77,7 @@ function numberOf(name: string, value: string): number {
 }
 
 async function main(): Promise<void> {
+  if (Deno.args.includes("--help")) return write(Deno.stdout, `${USAGE}\n`);
   let options: EngineOptions;
   try {
     options = parseEngineArguments(Deno.args);

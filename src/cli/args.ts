@@ -73,7 +73,9 @@ export function parseArgs(
     values.set(name, [...given, value]);
   }
   if (operandName !== undefined && operand === "") {
-    problems.push(`Cannot do that without ${operandName}`);
+    problems.push(
+      `Cannot go on without ${operandName}: it comes after the command`,
+    );
   }
   return { wantsHelp, operand, values, problems };
 }

@@ -116,7 +116,7 @@ function assertOffered(
 
 test("tryst completions refuses shells that it does not know", async () => {
   const table: [shell: string, code: number, err: RegExp][] = [
-    ["", 2, /^Cannot do that without bash\|zsh\|fish/],
+    ["", 2, /^Cannot go on without bash\|zsh\|fish/],
     ["bsh", 2, /^Cannot complete for shell "bsh": did you mean "bash"\?/],
     ["powershell", 2, /known are bash, zsh, fish/],
     ["bash", 0, /^$/],

@@ -27,12 +27,13 @@ export function readDurationOrNone(value: unknown): number | undefined {
 }
 
 /**
- * Reads a duration in milliseconds, or `0s` as 0.
+ * Reads a duration in milliseconds, or one of nothing in any unit as 0.
  *
  * @throws {Refusal}
  */
 export function readDurationOrZero(value: unknown): number {
-  return value === "0s" ? 0 : parseDurationMs(value);
+  const isZero = typeof value === "string" && /^0(?:ms|s|m|h|d)$/.test(value);
+  return isZero ? 0 : parseDurationMs(value);
 }
 
 /** Writes whole milliseconds with the largest unit that divides them. */

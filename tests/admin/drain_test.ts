@@ -176,7 +176,7 @@ test("drain: what cannot be done is told, with its exit code", async () => {
         /^Cannot drain endpoint "c": known are "a\/0", "b"\n/,
       ],
       [["restore", "c"], 2, /^Cannot restore endpoint "c": known are /],
-      [["drain"], 2, /^Cannot do that without ENDPOINT\n/],
+      [["drain"], 2, /^Cannot go on without ENDPOINT: /],
       [["drain", "b", "--wait", "5"], 2, /^Cannot use "--wait" as it must be/],
       [["drain", "b", "c"], 2, /^Cannot use argument "c"/],
     ];
