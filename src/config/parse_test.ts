@@ -121,7 +121,7 @@ test("parseConfig() complains with path, wish and value", () => {
     [{ routing: { policy: 7 } }, `known are rendezvous, power_of_two`],
     [{ routing: { imbalance: 0.99 } }, `must be a number from 1 to 100`],
     [{ routing: { affinity_patience: "none" } }, `patience" as it must be a d`],
-    [{ routing: { affinity_patience: "0ms" } }, `must be over 0`],
+    [{ routing: { affinity_patience: "-1ms" } }, `must be a duration`],
     [{ limits: { body: 1 } }, `between 1KiB and 1024GiB`],
     [{ timeouts: { connect: "none" } }, `must be a duration`],
     [{ stop: { deadline: "0s" } }, `must be over 0 and below 25 days`],

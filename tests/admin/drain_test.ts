@@ -158,7 +158,7 @@ test("endpoints: a table for people and JSON for programs", async () => {
     assertMatch(head ?? "", /^ENDPOINT +STATE +WEIGHT +IN FLIGHT +LIMIT +SESS/);
     assertEquals(rows.length, 2);
     assertMatch(rows[0] ?? "", /^a\/0 +ready +1 +0 +64 /);
-    assertMatch(rows[1] ?? "", /^b +draining +1 +0 +- .* 1$/);
+    assertMatch(rows[1] ?? "", /^b +draining +1 +0 +8192 .* 1$/);
     const { code, out } = await tryst("endpoints", "--json");
     assertEquals(code, 0);
     const [a, b] = JSON.parse(out).endpoints;

@@ -19,17 +19,32 @@ const TEXT_PIECE_BYTES = 8_192;
 
 /** One connection to the gateway. */
 export class RawClient implements Disposable {
-  readonly #conn: Deno.TcpConn;
+  readonly #conn: Deno.Conn;
   #received = "";
   #isClosed = false;
 
-  constructor(conn: Deno.TcpConn) {
+  constructor(conn: Deno.Conn) {
     this.#conn = conn;
   }
 
   static async connect(port: number): Promise<RawClient> {
     const conn = await Deno.connect({ hostname: "127.0.0.1", port });
     conn.setNoDelay(true);
+    return new RawClient(conn);
+  }
+
+  /** Connects by TLS and HTTP/1.1, to a certificate of loopback. */
+  static async connectTls(
+    port: number,
+    caCerts: string[],
+  ): Promise<RawClient> {
+    const conn = await Deno.connectTls({
+      hostname: "127.0.0.1",
+      port,
+      caCerts,
+      alpnProtocols: ["http/1.1"],
+    });
+    await conn.handshake();
     return new RawClient(conn);
   }
 
