@@ -16,6 +16,8 @@ const LACKING = {
   eventBeforeBreak: "drops what was written just before a stream breaks",
   codingBeforeLength: "drops a length that comes after a transfer coding",
   strictExtension: "takes a NUL in the extension of a chunk",
+  tunnelFarewell: "leaves tunnels open when their listener has ended",
+  http2Client: "has an HTTP/2 client that cannot use TLS",
   closedRefusal: "keeps a connection open whose target it has refused",
 } as const satisfies Readonly<Record<string, string>>;
 
