@@ -165,6 +165,28 @@ test("upgrade: the one that ends leaves the file of the other alone", async () =
   });
 });
 
+test("upgrade: the one that took over saves what came after the other ended", async () => {
+  await withSite(async (directory, engines) => {
+    const [only] = engines;
+    assert(only !== undefined);
+    const before = configOf(directory, [only]);
+    const after = configOf(directory, engines);
+    await using first = await serveProgram(before);
+    assertEquals(await callAll(first.port), SESSIONS.map(() => "new e0"));
+    await using second = await serveProgram(before);
+    first.process.signal("SIGTERM");
+    assertEquals((await first.process.ended()).code, 0);
+    await callAll(second.port);
+    second.process.signal("SIGTERM");
+    const { code, err } = await second.process.ended();
+    assertEquals(code, 0, err);
+    assert(!err.includes("sessions.left"), err);
+    // Hashing over three endpoints would not place all sessions on the first.
+    await using third = await serveProgram(after);
+    assertEquals(await callAll(third.port), SESSIONS.map(() => "hit e0"));
+  });
+});
+
 test("upgrade: a gateway knows its endpoints before it listens", async () => {
   const end = new AbortController();
   // Slower than the gateway starts, and sooner than it gives up waiting.
