@@ -1,6 +1,7 @@
 /**
  * When and from where a running gateway reads its configuration again: at
- * SIGHUP, when its file says something else, and when the admin API asks.
+ * SIGHUP, when its file or one of its secrets says something else, and when
+ * the admin API asks.
  *
  * Invariant: it is read as at the start, by the same code and with the same
  * flags and variables, which still win over the file.
@@ -16,7 +17,7 @@ import type { ApiKey } from "../core/api_key.ts";
 import type { Outside } from "../core/outside.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 import type { Supervisor } from "../server/supervisor.ts";
-import { FileWatch, isRegularFile } from "../system/file_watch.ts";
+import { isRegularFile } from "../system/file_watch.ts";
 import { onSignal } from "../system/signals.ts";
 import type { Control } from "../wiring/control.ts";
 import {
@@ -32,6 +33,7 @@ import { configPath, loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
 import { readSecrets } from "./secret_files.ts";
 import type { ServiceReports } from "./service_reports.ts";
+import { secretPaths, WatchedFiles } from "./watched_files.ts";
 
 /** Where a configuration comes from. */
 export interface ConfigSource {
@@ -39,6 +41,11 @@ export interface ConfigSource {
   readonly path: string | undefined;
   /** Reads all of it anew. */
   readonly load: () => Promise<LoadedConfig>;
+  /**
+   * The files that the last reading named, of use or not: one that was missing
+   * or wrong may be mended.
+   */
+  readonly named: () => readonly string[];
 }
 
 /** What a gateway is reloaded with. */
@@ -61,8 +68,11 @@ export interface ReloadingParts {
 /** The source that the arguments of a command and its environment name. */
 export function configSource(args: ParsedArgs, edge: Edge): ConfigSource {
   const path = configPath(args, edge);
+  const own = path === undefined ? [] : [path];
+  let named: readonly string[] = [];
   return {
     path,
+    named: () => [...own, ...named],
     async load() {
       if (path !== undefined && !await isRegularFile(path)) {
         const reason = "it is no regular file, and can be read only once";
@@ -76,6 +86,7 @@ export function configSource(args: ParsedArgs, edge: Edge): ConfigSource {
         names: LOAD_NAMES,
       });
       if (config === undefined) return { kind: "refused", complaints: lines };
+      named = secretPaths(config);
       try {
         const secrets = await readSecrets(config, edge);
         return { kind: "accepted", config, warnings: lines, secrets };
@@ -92,8 +103,9 @@ export class Reloading {
   readonly reloader: Reloader;
   readonly #parts: ReloadingParts;
   readonly #endSignal: () => void;
-  #watch: FileWatch | undefined;
+  readonly #files: WatchedFiles;
   readonly #started = Promise.withResolvers<void>();
+  #isStopped = false;
 
   /** From now on SIGHUP does not end the process. */
   constructor(parts: ReloadingParts) {
@@ -113,6 +125,10 @@ export class Reloading {
       begun: () => service.reloading(),
       ended: () => service.ready(),
     });
+    this.#files = new WatchedFiles({
+      clock: parts.outside.clock,
+      changed: () => this.#reload("file"),
+    });
     registerReloads(() => this.reloader.report, [control.metrics]);
     this.#endSignal = onSignal("SIGHUP", () => this.reload("signal"));
   }
@@ -120,31 +136,39 @@ export class Reloading {
   /** Reads the configuration again, once the gateway serves; never rejects. */
   async reload(trigger: ReloadTrigger): Promise<ReloadOutcome> {
     await this.#started.promise;
-    return await this.reloader.reload(trigger);
+    return await this.#reload(trigger);
   }
 
   /** The gateway serves: it can go on with another configuration. */
   start(): void {
-    const { outside: { clock }, source } = this.#parts;
+    const { config, source } = this.#parts;
     this.#started.resolve();
-    if (source?.path === undefined) return;
-    this.#watch = new FileWatch({
-      path: source.path,
-      clock,
-      changed: () => this.reloader.reload("file"),
-    });
+    if (source === undefined) return;
+    const own = source.path === undefined ? [] : [source.path];
+    this.#files.watch([...own, ...secretPaths(config)]);
   }
 
   /** The gateway stops: nothing changes any more. */
   stop(): void {
     this.reloader.stop();
-    this.#watch?.close();
-    this.#watch = undefined;
+    this.#isStopped = true;
+    this.#files.close();
   }
 
   /** After that SIGHUP ends the process. */
   close(): void {
     this.stop();
     this.#endSignal();
+  }
+
+  async #reload(trigger: ReloadTrigger): Promise<ReloadOutcome> {
+    const outcome = await this.reloader.reload(trigger);
+    const { source } = this.#parts;
+    // Other files may be named now.
+    if (source !== undefined && !this.#isStopped) {
+      const { config } = this.reloader;
+      this.#files.watch([...source.named(), ...secretPaths(config)]);
+    }
+    return outcome;
   }
 }

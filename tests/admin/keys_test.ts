@@ -14,6 +14,7 @@ import { startProgram, until } from "./program.ts";
 
 const RED = "red-key-0123456789";
 const BLUE = "blue-key-0123456789";
+const GREEN = "green-key-0123456789";
 
 /** Requests of a tenant without pauses, of which some are too many. */
 const BURST = 20;
@@ -85,6 +86,57 @@ test("limits hold over threads, and keys are read anew at SIGHUP", async () => {
     await Deno.writeTextFile(path, `red:${RED}`);
     process.signal("SIGHUP");
     await until("no blue key", async () => await statusOf(port, BLUE) === 401);
+  });
+});
+
+test("a changed file of keys or of a credential is noticed by itself", async () => {
+  const shown: (string | null)[] = [];
+  await using engine = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    ({ headers, url }) => {
+      if (url.endsWith("/v1/x")) shown.push(headers.get("authorization"));
+      return new Response("ok");
+    },
+  );
+  await withKeys(`red:${RED}`, async (path, config) => {
+    const credential = `${path}.engine`;
+    await Deno.writeTextFile(credential, "first-secret", { mode: 0o600 });
+    const lines = [
+      "workers: 1",
+      `auth: { keys_file: "${path}" }`,
+      "endpoints:",
+      `  - url: "http://127.0.0.1:${engine.addr.port}"`,
+      `    credential_file: "${credential}"`,
+    ];
+    await Deno.writeTextFile(config, lines.join("\n"));
+    const { process } = startProgram([
+      ...["serve", "--config", config],
+      ...["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"],
+    ]);
+    await using _process = process;
+    const [, digits] = await process.until("out", /listens on \S+:(\d+)/);
+    const port = Number(digits);
+    await until("the engine", async () => await statusOf(port, RED) === 200);
+    assertEquals(shown.at(-1), "Bearer first-secret");
+
+    await Deno.writeTextFile(path, `red:${RED}\nblue:${BLUE}`);
+    await until("the new key", async () => await statusOf(port, BLUE) === 200);
+
+    await Deno.writeTextFile(credential, "second-secret");
+    await until("the new credential", async () => {
+      await statusOf(port, RED);
+      return shown.at(-1) === "Bearer second-secret";
+    });
+
+    // A file that is missing when it is first named is waited for.
+    const other = `${path}.other`;
+    const [workers = "", , ...rest] = lines;
+    const moved = [workers, `auth: { keys_file: "${other}" }`, ...rest];
+    await Deno.writeTextFile(config, moved.join("\n"));
+    await process.until("err", /config\.refused/);
+    await Deno.writeTextFile(other, `green:${GREEN}`, { mode: 0o600 });
+    await until("its key", async () => await statusOf(port, GREEN) === 200);
+    assertEquals(await statusOf(port, RED), 401);
   });
 });
 
