@@ -7,48 +7,23 @@
  *
  * @module
  */
-import { ERROR_TABLE, type GatewayError } from "../core/error.ts";
+import type { GatewayError } from "../core/error.ts";
 import type { Header } from "../core/request.ts";
 import type { Answer } from "./client_request.ts";
-
-/** Anthropic's error types by status, as its API reference lists them. */
-const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
-  400: "invalid_request_error",
-  401: "authentication_error",
-  403: "permission_error",
-  404: "not_found_error",
-  413: "request_too_large",
-  429: "rate_limit_error",
-  503: "overloaded_error",
-};
+import { errorShape, isAnthropic } from "./error_shape.ts";
 
 const encoder = new TextEncoder();
 
 /** The error object in the shape of the API that `target` belongs to. */
 function errorBody(
-  error: GatewayError,
+  { code, message, param, row: { status, type } }: GatewayError,
   target: string,
   requestId: string,
 ): unknown {
-  const row = ERROR_TABLE[error.code];
-  if (isAnthropic(target)) {
-    return {
-      type: "error",
-      error: {
-        type: ANTHROPIC_TYPES[row.status] ?? "api_error",
-        message: error.message,
-      },
-      request_id: requestId,
-    };
-  }
-  return {
-    error: {
-      message: error.message,
-      type: row.type,
-      param: error.param,
-      code: error.code,
-    },
-  };
+  return errorShape({ status, type, message, param, code }, {
+    target,
+    requestId,
+  });
 }
 
 /** The whole answer to a request that failed before the engine answered. */
@@ -95,9 +70,4 @@ export function jsonEvent(
 ): string {
   const name = isError && isAnthropic(target) ? "event: error\n" : "";
   return `${name}data: ${JSON.stringify(data)}\n\n`;
-}
-
-/** The Messages API lives at `/v1/messages` and below. */
-function isAnthropic(target: string): boolean {
-  return /^\/v1\/messages(?:[/?]|$)/.test(target);
 }

@@ -12,18 +12,14 @@
  * @module
  */
 import type { BodySource } from "../core/body.ts";
-import { GatewayError } from "../core/error.ts";
 import type { Clock } from "../core/outside.ts";
 import { type HeaderList, headerValue } from "../core/request.ts";
+import { answerEvent, EVENT_BYTES_MAX } from "./answer_event.ts";
 import type { Call } from "./call.ts";
 import type { Answer } from "./client_request.ts";
-import { errorEvent, jsonEvent } from "./error_answer.ts";
 
 /** A comment (WHATWG HTML, 9.2.6), which readers of events pass over. */
 const COMMENT = new TextEncoder().encode(": queued\n\n");
-
-/** An answer that becomes one event is held whole: errors are small. */
-const EVENT_BYTES_MAX = 65_536;
 
 /** What a waiting answer needs to know. */
 export interface QueuedParts {
@@ -117,7 +113,7 @@ function wantsEvents({ request, sniffed }: Call): boolean {
 function eventsOf(answer: Answer, call: Call): BodySource {
   const { body, headers, status } = answer;
   const type = headerValue(headers, "content-type") ?? "";
-  if (status !== 200 || !/^text\/event-stream\b/i.test(type)) {
+  if (status < 200 || status > 299 || !/^text\/event-stream\b/i.test(type)) {
     return new SingleEvent(answer, call);
   }
   // A short stream has come whole with its head.
@@ -161,16 +157,12 @@ class SingleEvent implements BodySource {
   async read(): Promise<Uint8Array | undefined> {
     if (this.#isOver) return undefined;
     this.#isOver = true;
-    const { head } = this.#call.request;
-    const isError = this.#answer.status >= 400;
-    const parsed = parsedJson(await this.#whole());
-    const event = parsed === undefined
-      ? errorEvent(
-        new GatewayError("upstream_malformed"),
-        head.target,
-        this.#call.id,
-      )
-      : jsonEvent(parsed, head.target, isError);
+    const { id, request } = this.#call;
+    const { headers, status } = this.#answer;
+    const event = answerEvent(
+      { status, headers, bytes: await this.#whole() },
+      { target: request.head.target, requestId: id },
+    );
     return new TextEncoder().encode(event);
   }
 
@@ -181,10 +173,12 @@ class SingleEvent implements BodySource {
   }
 
   /** The body, or nothing when it is longer than an event may be. */
-  async #whole(): Promise<Uint8Array> {
+  async #whole(): Promise<Uint8Array | undefined> {
     const { body } = this.#answer;
     if (body === undefined) return new Uint8Array();
-    if (body instanceof Uint8Array) return body;
+    if (body instanceof Uint8Array) {
+      return body.length > EVENT_BYTES_MAX ? undefined : body;
+    }
     const whole = new Uint8Array(EVENT_BYTES_MAX);
     let length = 0;
     // Bounded by the limit, and by the upstream client's limits of silence.
@@ -193,7 +187,7 @@ class SingleEvent implements BodySource {
       if (chunk === undefined) return whole.subarray(0, length);
       if (length + chunk.length > EVENT_BYTES_MAX) {
         body.cancel();
-        return new Uint8Array();
+        return undefined;
       }
       whole.set(chunk, length);
       length += chunk.length;

@@ -310,7 +310,16 @@ const BUSY = "HTTP/1.1 503 Busy\r\nContent-Type: application/json\r\n" +
 const LATE_ANSWERS: [what: string, answer: string, event: RegExp][] = [
   ["a stream comes behind the comments", SSE, /: queued\n\n.*data: \{"a":1\}/s],
   ["an error becomes an event", BUSY, /data: \{"error":\{"message":"busy"\}\}/],
-  ["what is no JSON becomes an error event", OK, /data: \{"error":.*malformed/],
+  [
+    "what is no JSON becomes an error event",
+    OK,
+    /data: \{"error":.*neither an event stream nor JSON.*malformed/,
+  ],
+  [
+    "a text of an error is told in the API's shape",
+    OK.replace("200 OK", "500 Oops"),
+    /data: \{"error":\{"message":"ok","type":"server_error",/,
+  ],
 ];
 for (const [what, answer, event] of LATE_ANSWERS) {
   test(`queue.keepalive: ${what}`, async () => {
