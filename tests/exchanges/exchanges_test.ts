@@ -56,6 +56,23 @@ test("every row of the error table has an exchange, or a reason for none", async
   assertEquals([...shown].sort(), wanted.sort());
 });
 
+/** Where engines are, and what this is made of: nobody's business. */
+const INSIDE = /127\.0\.0\.1|localhost|inner-path|deno|file:|\.ts\b/i;
+
+test("no error tells where engines are, whatever they are called", async () => {
+  assert(INSIDE.test("http://127.0.0.1:{port}/inner-path"));
+  const inner = { basePath: "/inner-path", isNameless: true };
+  let count = 0;
+  for (const { exchange, name } of await readCases()) {
+    if (!/\r\nx-tryst-error: /.test(exchange.toClient)) continue;
+    const { toClient } = await playExchange(exchange, inner);
+    assertEquals(INSIDE.exec(toClient)?.[0], undefined, name);
+    assert(/\r\nx-tryst-error: /.test(toClient), name);
+    count += 1;
+  }
+  assert(count >= Object.keys(ERROR_TABLE).length - WITHOUT_CASE.size);
+});
+
 test("an Anthropic path has an exchange with an error of its shape", async () => {
   const cases = await readCases();
   assert(

@@ -52,8 +52,15 @@ const SETTINGS: readonly string[] = [
   "waiting",
 ];
 
-/** The exchange as it went: the same inputs with the outputs of this run. */
-export async function playExchange(exchange: Exchange): Promise<Exchange> {
+/**
+ * The exchange as it went: the same inputs with the outputs of this run.
+ *
+ * @param more How the engine is set up besides.
+ */
+export async function playExchange(
+  exchange: Exchange,
+  more: Pick<ScriptOptions, "basePath" | "isNameless"> = {},
+): Promise<Exchange> {
   const seen = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
   let toUpstream: string | undefined;
@@ -94,7 +101,7 @@ export async function playExchange(exchange: Exchange): Promise<Exchange> {
         isCutOff: !isWhole,
       };
     },
-    optionsOf(exchange),
+    { ...optionsOf(exchange), ...more },
   );
   if (played === undefined) throw new Error("Cannot have played nothing");
   return played;

@@ -25,6 +25,8 @@ export type Script = (peer: Peer, request: string) => Promise<void>;
 export interface ScriptOptions extends GatewayOptions {
   /** Models by engine; one engine that lists none unless given. */
   readonly models?: readonly (readonly string[])[];
+  /** Path that engines are under, which scripts do not see; none by default. */
+  readonly basePath?: string;
   /**
    * Whether engines are there: all the time unless given, only until the
    * gateway has seen them, or never.
@@ -46,9 +48,13 @@ export async function withScript(
   body: (world: GatewayWorld) => Promise<void>,
   options: ScriptOptions = {},
 ): Promise<void> {
-  const { models = [[]], presence = "stays" } = options;
-  const servers = models.map((list) => serve(script, modelsAnswer(list)));
-  const urls = servers.map(({ address }) => ({ url: urlOf(address) }));
+  const { basePath = "", models = [[]], presence = "stays" } = options;
+  const servers = models.map((list) =>
+    serve(script, modelsAnswer(list), basePath)
+  );
+  const urls = servers.map(({ address }) => ({
+    url: urlOf(address) + basePath,
+  }));
   const close = async () => {
     for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
   };
@@ -64,10 +70,14 @@ export async function withScript(
   }
 }
 
-function serve(script: Script, models: string): ScriptedServer {
+function serve(
+  script: Script,
+  models: string,
+  basePath: string,
+): ScriptedServer {
   return new ScriptedServer(async (peer) => {
     for (;;) {
-      const request = await peer.request();
+      const request = (await peer.request()).replace(` ${basePath}/`, " /");
       if (request === "") return;
       if (request.startsWith("GET /health ")) await peer.send(HEALTHY);
       else if (request.startsWith("GET /v1/models ")) await peer.send(models);
