@@ -22,6 +22,8 @@ import { Problem } from "./problem.ts";
 export interface SessionQuery {
   readonly key: Uint8Array;
   readonly model: string | undefined;
+  /** Whose session; must be given where clients need an API key, only there. */
+  readonly tenant: string | undefined;
 }
 
 /** A session in one pool, as it is now; times in milliseconds. */
@@ -64,7 +66,7 @@ export interface SessionList {
 
 /** What can be seen and changed of sessions. */
 export interface SessionControl {
-  /** @throws {Problem} when nobody serves the model. */
+  /** @throws {Problem} when nobody serves the model, or for the tenant. */
   find(query: SessionQuery): FoundSession;
   /**
    * Binds a session to an endpoint, in all pools of the query that have it.
@@ -107,6 +109,13 @@ const MODEL: Member<string | undefined> = {
   doc: "Model of the requests meant; without it, whatever their model",
   isOptional: true,
   read: (value) => textOf(value, "must be the name of a model, as text"),
+};
+
+const TENANT: Member<string | undefined> = {
+  schema: { type: "string", minLength: 1 },
+  doc: "Whose session; to be given where clients need an API key, only there",
+  isOptional: true,
+  read: (value) => textOf(value, "must be the name of a tenant, as text"),
 };
 
 const ENDPOINT: Member<string> = {
@@ -159,7 +168,10 @@ const FOUND = objectOf({
 
 const FORGOTTEN = objectOf({ forgotten: WHOLE });
 
-const MODEL_UNKNOWN = "Nobody serves the model";
+const MODEL_UNKNOWN = "Nobody serves the model, or no key is the tenant's";
+
+/** What tells which session is meant. */
+const QUERY = { key: KEY, model: MODEL, tenant: TENANT };
 
 /** Everything that can be done about sessions. */
 export function sessionOperations(
@@ -169,7 +181,7 @@ export function sessionOperations(
   const forget = {
     summary: "Forget a session: its next request starts a new one",
     access: "token",
-    members: { key: KEY, model: MODEL },
+    members: QUERY,
     answer: { doc: "In how many pools there was one", content: FORGOTTEN },
     problems: { [STATUS_CODE.NotFound]: MODEL_UNKNOWN },
     run: (query: SessionQuery) => ({ forgotten: sessions().forget(query) }),
@@ -182,7 +194,7 @@ export function sessionOperations(
       id: "findSession",
       summary: "Find a session by its key",
       access: "token",
-      members: { key: KEY, model: MODEL },
+      members: QUERY,
       answer: { doc: "What each pool knows of it", content: FOUND },
       problems: {
         [STATUS_CODE.NotFound]:
@@ -204,7 +216,7 @@ export function sessionOperations(
       id: "pinSession",
       summary: "Bind a session to an endpoint, as if that had answered it",
       access: "token",
-      members: { key: KEY, model: MODEL, endpoint: ENDPOINT },
+      members: { ...QUERY, endpoint: ENDPOINT },
       answer: { doc: "The session after that", content: FOUND },
       problems: {
         [STATUS_CODE.NotFound]: "No pool of the session has this endpoint",

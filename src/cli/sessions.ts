@@ -26,6 +26,11 @@ const LINE_FEED = 0x0a;
 const ENDPOINT_FLAG = flag("--endpoint", "ID", "Only those bound to it");
 const LIMIT_FLAG = flag("--limit", "N", "Most sessions shown, 100 by default");
 const MODEL_FLAG = flag("--model", "NAME", "Of requests to this model only");
+const TENANT_FLAG = flag(
+  "--tenant",
+  "NAME",
+  "Whose session it is, where clients need an API key",
+);
 const PIN_FLAG = flag("--pin", "ID", "Bind the session to this endpoint");
 const FORGET_FLAG = flag("--forget", undefined, "Forget the session");
 
@@ -68,7 +73,10 @@ export const sessionCommand: Command = {
   name: "session",
   summary: "Find a session by its key, or - to read it from standard input",
   operand: "KEY",
-  flags: [...ADMIN_FLAGS, MODEL_FLAG, PIN_FLAG, FORGET_FLAG, JSON_FLAG],
+  flags: [
+    ...[...ADMIN_FLAGS, MODEL_FLAG, TENANT_FLAG],
+    ...[PIN_FLAG, FORGET_FLAG, JSON_FLAG],
+  ],
   async run(args, edge) {
     const endpoint = args.values.get(PIN_FLAG.name)?.[0];
     const isForget = args.values.has(FORGET_FLAG.name);
@@ -79,6 +87,7 @@ export const sessionCommand: Command = {
     const key = args.operand === STDIN ? await readKey(edge) : args.operand;
     if (key === undefined) return EXIT.refused;
     const model = args.values.get(MODEL_FLAG.name)?.[0];
+    const tenant = args.values.get(TENANT_FLAG.name)?.[0];
     const action = isForget
       ? "forget"
       : endpoint === undefined
@@ -86,7 +95,7 @@ export const sessionCommand: Command = {
       : "pin";
     return withAdmin(args, edge, async (client) => {
       // What is not given is left out of JSON.
-      const body = { key, model, endpoint };
+      const body = { key, model, tenant, endpoint };
       const answer = await client.post(`/sessions/${action}`, body);
       const row = rowOf(answer, { action: `${action} the session`, edge });
       if (typeof row === "number") return row;

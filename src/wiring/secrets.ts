@@ -36,6 +36,7 @@ export type TenantMemory = Pick<SharedBuffers, "tenants" | "tenantTally">;
 export class KeyIssuer {
   readonly #slots: TenantSlots;
   readonly #book: TenantBook;
+  #names: ReadonlySet<string> | undefined;
 
   constructor({ tenantTally, tenants }: TenantMemory) {
     const limits = new TenantLimits(tenants, 0);
@@ -55,7 +56,13 @@ export class KeyIssuer {
   issue({ credentials, keys }: Secrets<ApiKey>): Secrets {
     const issued = keys && this.#slots.assign(keys);
     this.#book.replace(issued ?? []);
+    this.#names = issued && new Set(issued.map(({ tenant }) => tenant));
     return { credentials, keys: issued };
+  }
+
+  /** The tenants that have keys; `undefined` where clients need none. */
+  get names(): ReadonlySet<string> | undefined {
+    return this.#names;
   }
 
   /** What can be seen of the tenants now. */

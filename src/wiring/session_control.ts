@@ -2,7 +2,9 @@
  * The sessions as the admin API sees and changes them, over the shared table.
  *
  * A key is kept once in each pool that its requests have gone to. Without a
- * model nobody can tell which is meant, so then all are looked at.
+ * model nobody can tell which is meant, so then all are looked at. Where
+ * clients need an API key each tenant has sessions of its own, so that a key
+ * without its tenant names none.
  *
  * Invariant: a hold that is taken here is given back in the same turn, so that
  * nothing has to be taken back if this thread ends.
@@ -25,6 +27,7 @@ import type { Clock } from "../core/outside.ts";
 import { type Pool, Pools } from "../core/pool.ts";
 import { hashKey } from "../core/session_key.ts";
 import type { SessionView } from "../core/session_sweep.ts";
+import { TenantScope } from "../core/tenant_scope.ts";
 import type { Control } from "./control.ts";
 
 /**
@@ -51,7 +54,7 @@ export class SessionDesk implements SessionControl {
   }
 
   find(query: SessionQuery): FoundSession {
-    const hash = hashOf(query);
+    const hash = this.#hashOf(query);
     const pools = this.#poolsOf(query).flatMap((pool) => {
       const report = this.#reportOf(pool.scope(hash));
       return report === undefined ? [] : [{ pool: pool.name, ...report }];
@@ -60,7 +63,7 @@ export class SessionDesk implements SessionControl {
   }
 
   pin(query: SessionQuery, endpoint: string): FoundSession {
-    const hash = hashOf(query);
+    const hash = this.#hashOf(query);
     const pools = this.#poolsOf(query)
       .filter(({ ids }) => ids.includes(endpoint));
     if (pools.length === 0) {
@@ -77,7 +80,7 @@ export class SessionDesk implements SessionControl {
   }
 
   forget(query: SessionQuery): number {
-    const hash = hashOf(query);
+    const hash = this.#hashOf(query);
     const { sessions } = this.#control.state;
     return this.#poolsOf(query)
       .filter((pool) => sessions.endKey(pool.scope(hash))).length;
@@ -126,6 +129,26 @@ export class SessionDesk implements SessionControl {
       await new Promise<void>((resolve) => this.#clock.after(0, resolve));
     } while (from !== 0);
     return { total, sessions: latest.list() };
+  }
+
+  /**
+   * The hash under which requests of the tenant know the session.
+   *
+   * @throws {Problem} for a blank key, and when the tenant is not one whose
+   * requests can have this session.
+   */
+  #hashOf({ key, tenant }: SessionQuery): KeyHash {
+    const hash = hashKey(key);
+    if (hash === undefined) {
+      throw new Problem(
+        STATUS_CODE.BadRequest,
+        "Cannot use a blank session key",
+      );
+    }
+    const { names } = this.#control.keys;
+    const complaint = tenantComplaint(tenant, names);
+    if (complaint !== undefined) throw complaint;
+    return tenant === undefined ? hash : new TenantScope(tenant).of(hash);
   }
 
   #bind(key: KeyHash, word: number): void {
@@ -204,11 +227,30 @@ export class SessionDesk implements SessionControl {
   }
 }
 
-/** @throws {Problem} for a blank key, which names no session. */
-function hashOf({ key }: SessionQuery): KeyHash {
-  const hash = hashKey(key);
-  if (hash !== undefined) return hash;
-  throw new Problem(STATUS_CODE.BadRequest, "Cannot use a blank session key");
+/** What is wrong with a tenant, given those with keys if there are any. */
+function tenantComplaint(
+  tenant: string | undefined,
+  names: ReadonlySet<string> | undefined,
+): Problem | undefined {
+  if (names === undefined) {
+    if (tenant === undefined) return undefined;
+    return new Problem(
+      STATUS_CODE.BadRequest,
+      'Cannot use "tenant": clients need no API key, and share all sessions',
+    );
+  }
+  if (tenant === undefined) {
+    return new Problem(
+      STATUS_CODE.BadRequest,
+      "Cannot tell whose session is meant, as clients need an API key: name" +
+        ' the tenant, in "tenant" or with --tenant',
+    );
+  }
+  if (names.has(tenant)) return undefined;
+  return new Problem(
+    STATUS_CODE.NotFound,
+    `Cannot find tenant "${tenant}": it has no API key`,
+  );
 }
 
 /** A binding may have failures in it, which are no other endpoint. */

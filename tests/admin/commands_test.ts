@@ -84,6 +84,9 @@ test("sessions: found, pinned, listed and forgotten from the command line", asyn
     const gone = await tryst(["session", "known"]);
     assertEquals([gone.code, gone.out], [2, ""]);
     assertMatch(gone.err, /^Cannot find session [0-9a-f]{8}: it has not been/);
+    const tenant = await tryst(["session", "other", "--tenant", "red"]);
+    assertEquals(tenant.code, 1);
+    assertMatch(tenant.err, /^Cannot use "tenant": clients need no API key/);
     const both = await tryst(["session", "s", "--forget", "--pin", "a"]);
     assertEquals(both.code, 2);
     for (const command of [["drain", "a"], ["restore", "a"]]) {

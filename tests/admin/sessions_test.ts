@@ -5,6 +5,9 @@
  * @module
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { parseKeyLines } from "../../src/config/key_lines.ts";
+import { call } from "../gateway/raw_client.ts";
+import { post } from "../gateway/requests.ts";
 import { test } from "../leakproof.ts";
 import { type AdminWorld, withAdminWorld } from "./admin_world.ts";
 import { entriesOf } from "./json_schema.ts";
@@ -111,6 +114,64 @@ test("sessions: forgotten ones start anew, and twice is as good as once", async 
       assertEquals(await poolsOf(world, "s"), []);
       assertMatch(await homeOf(world, "s"), /^new /);
     }
+  });
+});
+
+test("sessions: a tenant's own, and none without a tenant where keys are asked for", async () => {
+  const keys = parseKeyLines(
+    "red:red-key-0123456789\nblue:blue-key-0123456789",
+  );
+  const secrets = { keys, credentials: new Map() };
+  await withAdminWorld({ engines: [{}, {}, {}], secrets }, async (world) => {
+    const { ask, port } = world;
+    const homeFor = async (tenant: string) => {
+      const { headers } = await call(
+        port,
+        post("/v1/chat/completions", '{"model":"sim","max_tokens":2}', [
+          ...["x-session-id: s", `X-Api-Key: ${tenant}-key-0123456789`],
+          "Connection: close",
+        ]),
+      );
+      return `${headers.get("x-tryst-affinity")} ${
+        headers.get("x-tryst-endpoint")
+      }`;
+    };
+    const refused: readonly [tenant: unknown, status: number, text: RegExp][] =
+      [
+        [undefined, 400, /need an API key: name the tenant, .*--tenant/],
+        ["", 400, /must be the name of a tenant/],
+        ["green", 404, /^Cannot find tenant "green": it has no API key$/],
+      ];
+    for (const action of ["find", "pin", "forget"]) {
+      const more = action === "pin" ? { endpoint: "e0" } : {};
+      for (const [tenant, status, text] of refused) {
+        const body = { key: "s", tenant, ...more };
+        const answer = await ask("POST", `/sessions/${action}`, body);
+        assertEquals(answer.status, status, action);
+        assertMatch(String(entriesOf(answer.body)["detail"]), text);
+      }
+    }
+    assertEquals((await ask("DELETE", "/sessions", { key: "s" })).status, 400);
+    for (const endpoint of ["e2", "e1"]) {
+      const body = { key: "s", tenant: "red", endpoint };
+      assertEquals((await ask("POST", "/sessions/pin", body)).status, 200);
+      assertEquals(await homeFor("red"), `hit ${endpoint}`);
+    }
+    const find = { key: "s", tenant: "blue" };
+    assertEquals((await ask("POST", "/sessions/find", find)).status, 404);
+    assertMatch(await homeFor("blue"), /^new /);
+    const gone = await ask("DELETE", "/sessions", { key: "s", tenant: "red" });
+    assertEquals(gone.body, { forgotten: 1 });
+    assertMatch(await homeFor("red"), /^new /);
+    assertMatch(await homeFor("blue"), /^hit /);
+  });
+});
+
+test("sessions: no tenant is taken where clients need no key", async () => {
+  await withAdminWorld({ engines: [{}] }, async ({ ask }) => {
+    const body = { key: "s", tenant: "red" };
+    const { status } = await ask("POST", "/sessions/find", body);
+    assertEquals(status, 400);
   });
 });
 
