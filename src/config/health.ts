@@ -10,6 +10,7 @@ import type { EndpointSpec } from "../core/endpoint.ts";
 import type { HealthSettings } from "../core/health_settings.ts";
 import type { Header, HeaderList } from "../core/request.ts";
 import { Refusal, shownKey } from "./complaint.ts";
+import { durationText } from "./duration.ts";
 import {
   complain,
   type Field,
@@ -172,8 +173,9 @@ export function checkHealth(
 
 function checkBackoff(health: HealthSettings, spot: Spot): void {
   if (health.backoffMaxMs >= health.backoffMs) return;
-  const value = `${health.backoffMaxMs}ms`;
-  const wanted = `must not be below backoff, which is ${health.backoffMs}ms`;
+  const value = durationText(health.backoffMaxMs);
+  const backoff = durationText(health.backoffMs);
+  const wanted = `must not be below backoff, which is ${backoff}`;
   complain(spot, { at: ".backoff_max", value }, wanted);
 }
 

@@ -83,12 +83,12 @@ test("parseConfig() refuses an endpoint's back-off over its maximum, inherited o
   });
   const table: [document: unknown, lines: RegExp[]][] = [
     [endpoint({ backoff_max: "500ms" }), [
-      /^Cannot use "endpoints\[a\]\.health\.backoff_max" as .*which is 1000ms/,
+      /^Cannot use "endpoints\[a\]\.health\.backoff_max" as .*which is 1s/,
     ]],
-    [endpoint({ backoff: "2m" }), [/"endpoints\[a\].*which is 120000ms/]],
+    [endpoint({ backoff: "2m" }), [/"endpoints\[a\].*which is 2m/]],
     [
       { ...endpoint({ interval: "1s" }), health: { backoff: "2m" } },
-      [/"health.backoff_max".*which is 120000ms/],
+      [/"health.backoff_max".*which is 2m/],
     ],
   ];
   for (const [document, patterns] of table) {

@@ -21,7 +21,7 @@ import { FIELDS, LATER } from "./fields.ts";
 import { checkCors } from "./cors.ts";
 import { checkHealth } from "./health.ts";
 import { addressesCollide } from "./listen_address.ts";
-import { checkQueue } from "./queue.ts";
+import { checkQueue, followQueue } from "./queue.ts";
 import { checkTls } from "./tls.ts";
 
 /** A value from a flag or a variable; it replaces the file's. */
@@ -66,7 +66,8 @@ export function parseConfig(
   for (const { path, origin, value } of overrides) {
     given.set(path, { origin, value });
   }
-  const config = readAll(given, top);
+  const read = readAll(given, top);
+  const config = { ...read, ...followQueue(read, (path) => given.has(path)) };
   if (addressesCollide(config.listen, config.admin.listen)) {
     const origin = given.get("admin.listen")?.origin ?? "admin.listen";
     const value = `${config.admin.listen.hostname}:${config.admin.listen.port}`;

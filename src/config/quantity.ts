@@ -7,12 +7,7 @@
  * @module
  */
 import { Refusal } from "./complaint.ts";
-
-/**
- * Longest duration: timers take a signed 32-bit number of milliseconds, and
- * fire at once when given more.
- */
-const DURATION_MS_MAX = 2 ** 31 - 1;
+import { DURATION_MS_MAX } from "./duration_limit.ts";
 
 const MS_PER_UNIT: ReadonlyMap<string, number> = new Map([
   ["ms", 1],

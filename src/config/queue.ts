@@ -2,12 +2,15 @@
  * The keys under `queue`: who waits, for how long, and who goes first.
  *
  * Invariant: the time after which a call goes before all others comes before
- * the one at which it is given up; else the first would never be reached.
+ * the one at which it is given up; else the first would never be reached. Of
+ * the two, one that is not given follows the other.
  *
  * @module
  */
 import { Refusal } from "./complaint.ts";
-import { readDurationOrNone } from "./duration.ts";
+import type { Config } from "./config.ts";
+import { durationText, readDurationOrNone } from "./duration.ts";
+import { DURATION_MS_MAX } from "./duration_limit.ts";
 import { complain, type Field, knownNames, type Spot } from "./field.ts";
 import { parseInteger, parseNumber } from "./number.ts";
 
@@ -22,6 +25,12 @@ const BOOST_RATIO_BOUNDS = { min: 0.1, max: 100 };
 
 /** As many steps as there are levels to move a call by, both ways. */
 const PRIORITY_BOUNDS = { min: -29, max: 29 };
+
+/** The key of how long a call waits at most. */
+const TIMEOUT_PATH = "timeouts.queue";
+
+/** What share of `timeouts.queue` is over by then, as in the defaults. */
+const OVERDUE_SHARE = 0.75;
 
 /** What is configured of waiting. */
 export interface QueueSettings {
@@ -104,6 +113,33 @@ export const QUEUE_FIELDS = {
 } satisfies Readonly<Record<string, Field<unknown>>>;
 
 /**
+ * Has what was not given of overdue and timeout make room for what was.
+ *
+ * @param isGiven Whether the key of a path was given.
+ */
+export function followQueue(
+  { queue, timeouts }: Pick<Config, "queue" | "timeouts">,
+  isGiven: (path: string) => boolean,
+): Pick<Config, "queue" | "timeouts"> {
+  const { overdueMs } = queue;
+  const { queueMs } = timeouts;
+  const fits = (overdueMs ?? 0) < (queueMs ?? Infinity);
+  if (fits || overdueMs === undefined || queueMs === undefined) {
+    return { queue, timeouts };
+  }
+  if (!isGiven(QUEUE_FIELDS.queueOverdue.path)) {
+    const followingMs = Math.floor(queueMs * OVERDUE_SHARE);
+    return { queue: { ...queue, overdueMs: followingMs }, timeouts };
+  }
+  if (isGiven(TIMEOUT_PATH)) return { queue, timeouts };
+  const followingMs = Math.min(
+    Math.ceil(overdueMs / OVERDUE_SHARE),
+    DURATION_MS_MAX,
+  );
+  return { queue, timeouts: { ...timeouts, queueMs: followingMs } };
+}
+
+/**
  * Complains on settings that contradict each other.
  *
  * @param timeoutMs How long a call waits at most; `undefined` for no limit.
@@ -116,9 +152,10 @@ export function checkQueue(
 ): void {
   const { overdueMs, priorityMin, priorityMax } = queue;
   if (overdueMs !== undefined && overdueMs >= (timeoutMs ?? Infinity)) {
-    const wanted = `must be below "timeouts.queue", which is ${timeoutMs}ms`;
+    const timeout = timeoutMs === undefined ? "none" : durationText(timeoutMs);
+    const wanted = `must be below "${TIMEOUT_PATH}", which is ${timeout}`;
     const origin = QUEUE_FIELDS.queueOverdue.path;
-    complain({ ...spot, origin }, { value: `${overdueMs}ms` }, wanted);
+    complain({ ...spot, origin }, { value: durationText(overdueMs) }, wanted);
   }
   if (priorityMin > priorityMax) {
     const wanted =

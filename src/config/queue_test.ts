@@ -115,19 +115,16 @@ test("parseConfig() takes both ends of every bound of a queue", () => {
 
 test("parseConfig() wants a call overdue before it is given up", () => {
   const wrong: [overdue: string, timeout: string][] = [
-    ["60s", "60s"],
+    ["1m", "1m"],
     ["2m", "119999ms"],
     ["1s", "1ms"],
   ];
   for (const [overdue, queue] of wrong) {
     const line = refused({ queue: { overdue }, timeouts: { queue } });
     assert(line.startsWith(`Cannot use "queue.overdue" as it must be below`));
-    assert(line.includes(`"timeouts.queue", which is`), line);
+    const told = `"timeouts.queue", which is ${queue}: current value is`;
+    assert(line.includes(told) && line.includes(overdue), line);
   }
-  assert(
-    refused({ timeouts: { queue: "45s" } }).includes(`value is "45000ms"`),
-    "a default counts like a value",
-  );
   const right: [overdue: string, timeout: string][] = [
     ["59999ms", "60s"],
     ["none", "1ms"],
@@ -136,6 +133,38 @@ test("parseConfig() wants a call overdue before it is given up", () => {
   ];
   for (const [overdue, queue] of right) {
     accepted({ queue: { overdue }, timeouts: { queue } });
+  }
+});
+
+test("parseConfig() has the one of overdue and timeout follow that is not given", () => {
+  const table: [
+    overdue: string | undefined,
+    timeout: string | undefined,
+    overdueMs: number | undefined,
+    timeoutMs: number | undefined,
+  ][] = [
+    [undefined, undefined, 45_000, 60_000],
+    [undefined, "45001ms", 45_000, 45_001],
+    [undefined, "45s", 33_750, 45_000],
+    [undefined, "5s", 3_750, 5_000],
+    [undefined, "1ms", 0, 1],
+    [undefined, "none", 45_000, undefined],
+    ["59999ms", undefined, 59_999, 60_000],
+    ["60s", undefined, 60_000, 80_000],
+    ["24d", undefined, 24 * 86_400_000, 2 ** 31 - 1],
+    ["none", undefined, undefined, 60_000],
+  ];
+  for (const [overdue, queue, overdueMs, timeoutMs] of table) {
+    const { queue: taken, timeouts } = accepted({
+      queue: overdue === undefined ? {} : { overdue },
+      timeouts: queue === undefined ? {} : { queue },
+    });
+    const text = `${overdue} ${queue}`;
+    assertEquals(
+      [taken.overdueMs, timeouts.queueMs],
+      [overdueMs, timeoutMs],
+      text,
+    );
   }
 });
 
