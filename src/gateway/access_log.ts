@@ -2,8 +2,7 @@
  * Tells how requests ended: a record of each for the access log, an event for
  * each that failed, and the span of each that is traced.
  *
- * A flood of failures must not become a flood of lines, which would cost more
- * than answering them: so many are told a second, and how many were not.
+ * Of a flood of failures so many are told a second, and how many were not.
  *
  * Invariant: a record has the fields listed here and nothing else. Nothing of
  * a body but the model, of a query or of a header but the ids of request and
@@ -17,6 +16,7 @@ import { shortHash } from "../core/hash.ts";
 import type { KeyPlan } from "../core/key_plan.ts";
 import type { Log } from "../core/outside.ts";
 import type { Call } from "./call.ts";
+import type { FailurePace } from "./failure_pace.ts";
 import type { ForwardingRules } from "./forwarding.ts";
 import { shownPath } from "./live_calls.ts";
 import type { RelayEnd } from "./relay.ts";
@@ -49,6 +49,7 @@ export interface AccessRecord {
   readonly totalMs: number;
   /** Of the request's body, as far as it was read. */
   readonly bytesIn: number;
+  /** Of the answer's body, whoever wrote it. */
   readonly bytesOut: number;
   readonly model: string | undefined;
   /** Whose request it was; `undefined` where clients need no API key. */
@@ -63,6 +64,7 @@ export type AccessSink = (record: AccessRecord) => void;
 export interface AccessLogParts {
   /** Takes `request.failed`, with causes. */
   readonly log: Log;
+  readonly pace: FailurePace;
   readonly random: () => number;
   readonly plan: KeyPlan;
   readonly forwarding: Pick<ForwardingRules, "wayOfCall">;
@@ -73,14 +75,6 @@ export interface AccessLogParts {
   readonly sample: number;
 }
 
-/**
- * 100 a second and thread: more than anybody reads, and little beside what
- * answering takes.
- */
-const FAILURES_PER_SECOND = 100;
-
-const SECOND_MS = 1_000;
-
 /** Names of models are cut here; the longest known have some 100. */
 const MODEL_CHARS_MAX = 128;
 
@@ -90,9 +84,6 @@ const METHOD_CHARS_MAX = 24;
 /** Tells of the requests of one gateway. */
 export class AccessLog {
   readonly #parts: AccessLogParts;
-  #second = 0;
-  #toldCount = 0;
-  #suppressedCount = 0;
 
   constructor(parts: AccessLogParts) {
     this.#parts = parts;
@@ -100,13 +91,12 @@ export class AccessLog {
 
   /** A request has settled. */
   settled(call: Call<"settle">, end: RelayEnd): void {
-    if (this.#suppressedCount > 0) this.#tellSuppressed(call.sinceMs);
     const error = end.kind === "broken" ? end.error : undefined;
     const isFailure = error === undefined
       ? end.kind === "complete" && (call.response?.status ?? 0) >= 500
       : error.code !== "client_gone";
     const isTold = !isFailure && error === undefined ||
-      this.#mayTell(call.sinceMs);
+      this.#parts.pace.mayTell(call.sinceMs);
     if (error !== undefined && isTold) this.#logFailure(call, error);
     const isWanted = isTold && this.#wants(isFailure);
     const isTraced = call.trace?.isSampled === true;
@@ -128,29 +118,6 @@ export class AccessLog {
     if (sink === undefined || access === "none") return false;
     if (isFailure) return true;
     return access === "all" && (sample >= 1 || random() < sample);
-  }
-
-  /** Whether one more failure may be told of in this second. */
-  #mayTell(nowMs: number): boolean {
-    const second = Math.floor(nowMs / SECOND_MS);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#toldCount = 0;
-    }
-    if (this.#toldCount >= FAILURES_PER_SECOND) {
-      this.#suppressedCount += 1;
-      return false;
-    }
-    this.#toldCount += 1;
-    return true;
-  }
-
-  /** Tells how many were not, once their second is over. */
-  #tellSuppressed(nowMs: number): void {
-    if (Math.floor(nowMs / SECOND_MS) === this.#second) return;
-    const count = this.#suppressedCount;
-    this.#suppressedCount = 0;
-    this.#parts.log("warn", "request.suppressed", { count });
   }
 
   #record(
@@ -184,7 +151,11 @@ export class AccessLog {
         : Math.round(firstByteAtMs - call.acceptedAtMs),
       totalMs: Math.round(call.sinceMs - call.acceptedAtMs),
       bytesIn: sniffed?.byteCount() ?? 0,
-      bytesOut: body instanceof Uint8Array ? body.length : call.bytesOut,
+      bytesOut: head.method === "HEAD"
+        ? 0
+        : body instanceof Uint8Array
+        ? body.length
+        : call.bytesOut,
       model: sniffed?.model?.slice(0, MODEL_CHARS_MAX),
       tenant: call.tenancy?.tenant,
       traceId: call.trace?.traceId ?? traceContextOf(head.headers)?.traceId,
@@ -193,15 +164,26 @@ export class AccessLog {
 
   #logFailure(call: Call, error: GatewayError): void {
     const isOurs = error.code === "internal_error";
-    const cause = error.cause instanceof Error ? error.cause : undefined;
     this.#parts.log(isOurs ? "error" : "info", "request.failed", {
       request_id: call.id,
       code: error.code,
       endpoint: call.target?.id,
       attempts: call.attemptCount,
-      cause: isOurs ? cause?.stack : cause?.message,
+      cause: causeOf(error, isOurs),
     });
   }
+}
+
+/**
+ * What led to an error: another one, or what its own text says beyond its row.
+ * Such texts name headers and settings, never their values.
+ */
+function causeOf(
+  { cause, message, row }: GatewayError,
+  isOurs: boolean,
+): string | undefined {
+  if (cause instanceof Error) return isOurs ? cause.stack : cause.message;
+  return message === row.message ? undefined : message;
 }
 
 /** Names of OpenTelemetry's conventions where there are some. */

@@ -31,7 +31,7 @@ export function errorAnswer(
   error: GatewayError,
   target: string,
   requestId: string,
-): Answer {
+): Answer & { readonly body: Uint8Array } {
   const { row } = error;
   const headers: Header[] = [
     ["content-type", "application/json"],

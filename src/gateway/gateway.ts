@@ -261,8 +261,9 @@ export class Gateway {
 
   /** What failed before there was an answer to relay. */
   #fail(call: Call<OpenPhase>, error: GatewayError): Answer {
-    this.#settle(call, { kind: "broken", error });
     const answer = errorAnswer(error, call.request.head.target, call.id);
+    if (error.code !== "client_gone") call.bytesOut = answer.body.length;
+    this.#settle(call, { kind: "broken", error });
     const headers = signed(call, answer.headers, this.#parts.plan);
     return { ...answer, headers };
   }

@@ -24,6 +24,7 @@ import { WaitQueue } from "../core/wait_queue.ts";
 import { Admission } from "../gateway/admission.ts";
 import { CapacityEvidence } from "../gateway/capacity_evidence.ts";
 import type { Answer, ClientRequest } from "../gateway/client_request.ts";
+import { FailurePace } from "../gateway/failure_pace.ts";
 import { ForwardingRules } from "../gateway/forwarding.ts";
 import { Gateway } from "../gateway/gateway.ts";
 import type { Inflate } from "../gateway/inflate.ts";
@@ -73,6 +74,7 @@ export class Assembly {
   readonly #parts: AssemblyParts;
   readonly #state: SharedState;
   readonly #settings: ThreadSettings;
+  readonly #pace: FailurePace;
   #config: Config;
   #secrets: Secrets | undefined;
   #era: Era;
@@ -85,6 +87,7 @@ export class Assembly {
     this.#secrets = parts.secrets;
     this.#state = attachSharedState(buffers);
     this.#settings = new ThreadSettings(config, outside.random);
+    this.#pace = new FailurePace(outside);
     this.routes = new Routes(this.#state.endpoints, parts.routes);
     this.bell = this.#state.board.bell(index);
     const queue = this.#newQueue();
@@ -152,6 +155,7 @@ export class Assembly {
       gateway.close();
       upstream.close();
     }
+    this.#pace.close();
   }
 
   #change(config: Config, secrets: Secrets | undefined): void {
@@ -260,7 +264,12 @@ export class Assembly {
       },
       budget: budgetOf(config, buffers, index),
       evidence: new CapacityEvidence(capacity),
-      ...accountsOf(this.#parts, { config, forwarding, plan }),
+      ...accountsOf(this.#parts, {
+        config,
+        forwarding,
+        pace: this.#pace,
+        plan,
+      }),
       keepaliveMs: config.queue.keepaliveMs,
       health: new PassiveHealth(endpoints),
       retries: this.#settings.retries,

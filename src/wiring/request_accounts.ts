@@ -11,6 +11,7 @@ import type { KeyPlan } from "../core/key_plan.ts";
 import type { Outside } from "../core/outside.ts";
 import { AccessLog, type AccessSink } from "../gateway/access_log.ts";
 import { type SpanSink, Tracer } from "../gateway/call_trace.ts";
+import type { FailurePace } from "../gateway/failure_pace.ts";
 import type { ForwardingRules } from "../gateway/forwarding.ts";
 import type { GatewayParts } from "../gateway/gateway.ts";
 
@@ -26,15 +27,17 @@ export interface AccountParts {
 /** What one configuration has told of requests. */
 export function accountsOf(
   { access, outside: { log, random }, spans }: AccountParts,
-  { config, forwarding, plan }: {
+  { config, forwarding, pace, plan }: {
     readonly config: Config;
     readonly forwarding: ForwardingRules;
+    readonly pace: FailurePace;
     readonly plan: KeyPlan;
   },
 ): Pick<GatewayParts, "access" | "tracer"> {
   return {
     access: new AccessLog({
       log,
+      pace,
       random,
       plan,
       forwarding,
