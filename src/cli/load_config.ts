@@ -37,7 +37,15 @@ export function configPath(args: ParsedArgs, edge: Edge): string | undefined {
  */
 export async function loadConfig(
   args: ParsedArgs,
-  { edge, names }: { readonly edge: Edge; readonly names: LoadNames },
+  { edge, isReload = false, names }: {
+    readonly edge: Edge;
+    readonly names: LoadNames;
+    /**
+     * Whether a gateway runs with a former one. A file without anything in it
+     * is then one that is about to be written, or that found no room on a disk.
+     */
+    readonly isReload?: boolean;
+  },
 ): Promise<Config | undefined> {
   const path = configPath(args, edge);
   let document: unknown;
@@ -48,6 +56,13 @@ export async function loadConfig(
       const reason = error instanceof Error ? error.message : String(error);
       edge.err(
         `Cannot read configuration file "${path}": ${firstLine(reason)}`,
+      );
+      return undefined;
+    }
+    if (isReload && (document ?? undefined) === undefined) {
+      edge.err(
+        `Cannot take configuration file "${path}" while the gateway runs as` +
+          " nothing is in it: a restart takes it",
       );
       return undefined;
     }

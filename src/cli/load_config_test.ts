@@ -24,8 +24,9 @@ const NAMES: LoadNames = {
 
 /** Loads with `file` as the configuration file; complaints by line. */
 async function load(
-  { file, env = {}, flags = [] }: {
+  { file, env = {}, flags = [], isReload = false }: {
     file?: string;
+    isReload?: boolean;
     env?: Readonly<Record<string, string>>;
     flags?: string[];
   },
@@ -42,7 +43,8 @@ async function load(
     const argv = file === undefined ? flags : ["--config", path, ...flags];
     const args = parseArgs(argv, CONFIG_FLAGS);
     assertEquals(args.problems, []);
-    return { config: await loadConfig(args, { edge, names: NAMES }), lines };
+    const options = { edge, names: NAMES, isReload };
+    return { config: await loadConfig(args, options), lines };
   } finally {
     await Deno.remove(path);
   }
@@ -68,6 +70,21 @@ test("loadConfig() refuses a file that it cannot read or parse", async () => {
     assertEquals(lines.length, 1, lines.join("\n"));
     assertMatch(lines[0] ?? "", pattern);
   }
+});
+
+test("loadConfig() refuses a file with nothing in it while a gateway runs", async () => {
+  const flags = ["--endpoint", "http://127.0.0.1:1"];
+  for (const file of ["", " \n\n", "# all gone\n", "---\n", "null\n", "~"]) {
+    const { config, lines } = await load({ file, flags, isReload: true });
+    assertEquals(config, undefined, JSON.stringify(file));
+    assertMatch(
+      lines.join("\n"),
+      /^Cannot take .* nothing is in it: a restart/,
+    );
+    assert((await load({ file, flags })).config !== undefined);
+  }
+  const { config } = await load({ file: "{}", flags, isReload: true });
+  assertEquals(config?.endpoints.length, 1);
 });
 
 test("loadConfig() names each complaint by where its value came from", async () => {

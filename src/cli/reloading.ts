@@ -74,7 +74,7 @@ export function configSource(args: ParsedArgs, edge: Edge): ConfigSource {
     path,
     named: () => [...own, ...named],
     async load() {
-      if (path !== undefined && !await isRegularFile(path)) {
+      if (path !== undefined && await isRegularFile(path) === false) {
         const reason = "it is no regular file, and can be read only once";
         const complaint = `Cannot read configuration file "${path}": ${reason}`;
         return { kind: "refused", complaints: [complaint] };
@@ -84,6 +84,7 @@ export function configSource(args: ParsedArgs, edge: Edge): ConfigSource {
       const config = await loadConfig(args, {
         edge: { ...edge, err },
         names: LOAD_NAMES,
+        isReload: true,
       });
       if (config === undefined) return { kind: "refused", complaints: lines };
       named = secretPaths(config);

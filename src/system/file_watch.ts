@@ -119,12 +119,17 @@ export class FileWatch {
   }
 }
 
-/** Whether there is one, also behind links; never rejects. */
-export async function isRegularFile(path: string): Promise<boolean> {
+/**
+ * Whether what is there is one, also behind links; `undefined` when nothing
+ * can be seen there. Never rejects.
+ */
+export async function isRegularFile(
+  path: string,
+): Promise<boolean | undefined> {
   try {
     return (await Deno.stat(path)).isFile;
   } catch {
-    return false;
+    return undefined;
   }
 }
 

@@ -7,6 +7,9 @@
  * the rest is taken. Refusing the whole instead would have one key that can
  * wait keep away an endpoint that cannot.
  *
+ * All endpoints at once are taken away by a restart only: a list that lost its
+ * entries is more often a slip, or a file half written, than what is meant.
+ *
  * Invariant: one reading is under way at a time. Whoever asks during one gets
  * the outcome of another that begins after it, which is one for all of them:
  * so what is asked for is never older than the question, and at most one
@@ -180,6 +183,13 @@ export class Reloader {
     { config: wanted, secrets, warnings }: LoadedConfig & { kind: "accepted" },
   ): ReloadOutcome {
     const { apply, outside: { clock } } = this.#parts;
+    const listed = this.#config.endpoints.length;
+    if (listed > 0 && wanted.endpoints.length === 0) {
+      const complaint = `Cannot take away all endpoints while the gateway` +
+        ` runs: current value is a list of ${listed}, wanted is none, which a` +
+        " restart takes";
+      return this.#refuse(trigger, [complaint]);
+    }
     const config = keepFixed(wanted, this.#config);
     const all = [
       ...diffConfigs(this.#config, wanted),

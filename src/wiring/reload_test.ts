@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
 import { VirtualClock } from "../../tests/memory_sockets.ts";
 import { LOAD_NAMES } from "../cli/load_names.ts";
@@ -22,7 +22,7 @@ function accepted(document: unknown): LoadedConfig {
   return { kind: "accepted", config: configOf(document), warnings: [] };
 }
 
-function world() {
+function world(document: unknown = {}) {
   const clock = new VirtualClock();
   const events: string[] = [];
   /** Readings that wait for the test. */
@@ -30,7 +30,7 @@ function world() {
   const applied: Config[] = [];
   let refusal: Error | undefined;
   const reloader = new Reloader({
-    config: configOf({}),
+    config: configOf(document),
     outside: { clock, log: (_level, event) => events.push(event) },
     load() {
       const reading = Promise.withResolvers<LoadedConfig>();
@@ -128,6 +128,33 @@ test("Reloader changes nothing by what is refused, and shows it until it is mend
   assertEquals(reloader.report.complaint, undefined);
   assertEquals(events.at(-1), "config.unchanged");
   assertEquals(clock.timerCount, 0);
+});
+
+test("Reloader leaves it to a restart to take all endpoints away", async () => {
+  const endpoint = (id: string) => ({ id, url: `http://127.0.0.1/${id}` });
+  const table: [
+    from: readonly string[],
+    to: readonly string[],
+    kind: string,
+  ][] = [
+    [["a", "b"], [], "refused"],
+    [["a"], [], "refused"],
+    [["a", "b"], ["a"], "reloaded"],
+    [["a"], ["b"], "reloaded"],
+    [[], ["a"], "reloaded"],
+    [[], [], "unchanged"],
+  ];
+  for (const [from, to, kind] of table) {
+    const given = world({ endpoints: from.map(endpoint) });
+    const reloading = given.reloader.reload("file");
+    await given.answer(accepted({ endpoints: to.map(endpoint) }));
+    const outcome = await reloading;
+    assertEquals(outcome.kind, kind, `${from} to ${to}`);
+    if (kind !== "refused") continue;
+    assertEquals(given.applied, []);
+    const told = outcome.complaints.join();
+    assertMatch(told, /^Cannot take away all endpoints .* a restart takes$/);
+  }
 });
 
 test("Reloader says nothing of a file that says the same", async () => {

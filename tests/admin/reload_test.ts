@@ -75,6 +75,10 @@ class Site implements AsyncDisposable {
     await Deno.rename(`${this.#path}.new`, this.#path);
   }
 
+  async remove(): Promise<void> {
+    await Deno.remove(this.#path);
+  }
+
   async admin(target: string, body?: unknown): Promise<string> {
     using client = await RawClient.connect(this.adminPort);
     const close = ["Connection: close"];
@@ -250,6 +254,26 @@ test("reload: a file that changes is taken by itself, and what needs a restart i
     JSON.parse(await site.admin("/readyz")).config_refused,
     undefined,
   );
+});
+
+test("reload: a file that is empty, lists nothing or is gone changes nothing, and that is told", async () => {
+  await using engine = new GatedEngine();
+  const endpoint = `endpoints: [{ id: e, url: "${engine.url}" }]`;
+  await using site = await Site.start(endpoint, 1);
+  const refused = async (detail: RegExp) => {
+    const problem = JSON.parse(await site.admin("/reload", {}));
+    assertEquals(problem.status, 422);
+    assertMatch(problem.detail, detail);
+    const readiness = JSON.parse(await site.admin("/readyz"));
+    assertEquals(readiness.eligible, 1);
+    assertMatch(readiness.config_refused, detail);
+  };
+  await site.write("");
+  await refused(/^Cannot take configuration file .*nothing is in it/);
+  await site.write("endpoints: []");
+  await refused(/^Cannot take away all endpoints while the gateway runs: /);
+  await site.remove();
+  await refused(/^Cannot read configuration file .*: No such file/);
 });
 
 test("reload: a call that waits is served by the limit that the file gives", async () => {
