@@ -2,9 +2,13 @@
  * `tryst check`: says whether a configuration would be accepted, and what it
  * comes to; for a request, what the gateway would make of it.
  *
- * Invariant: it accepts exactly what `tryst serve` accepts, through the same
- * code, and touches nothing but the files that it is given. Exit code 1 means
- * that the gateway would refuse the request by itself.
+ * A request is explained from the configuration alone, also where the files of
+ * secrets are not at hand.
+ *
+ * Invariant: without a request it accepts exactly what `tryst serve` accepts,
+ * through the same code, and touches nothing but the files that it is given
+ * and that these name. Exit code 1 means that the gateway would refuse the
+ * request by itself.
  *
  * @module
  */
@@ -19,6 +23,7 @@ import { settingLines } from "./explain_settings.ts";
 import { CONFIG_FLAGS, type Flag } from "./flags.ts";
 import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
+import { readNamedFiles } from "./named_files.ts";
 import { summaryLines } from "./summary.ts";
 
 const TENANT_FLAG: Flag = {
@@ -45,6 +50,12 @@ export const checkCommand: Command = {
       return EXIT.refused;
     }
     if (request === undefined) {
+      try {
+        await readNamedFiles(config, edge);
+      } catch (error) {
+        edge.err(error instanceof Error ? error.message : String(error));
+        return EXIT.refused;
+      }
       const settings = settingLines(config, args, edge);
       edge.out(["OK", ...summaryLines(config), ...settings].join("\n"));
       return EXIT.ok;

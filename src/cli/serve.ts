@@ -28,7 +28,6 @@ import type { SessionKeeper } from "../wiring/session_keeper.ts";
 import { budgetOf } from "../wiring/shared_state.ts";
 import type { WorkerStart } from "../wiring/worker.ts";
 import { startAdmin } from "./admin_side.ts";
-import { readAdminToken } from "./admin_token.ts";
 import { type Command, EXIT } from "./command.ts";
 import type { Edge } from "./edge.ts";
 import { CONFIG_FLAGS } from "./flags.ts";
@@ -37,8 +36,8 @@ import { listeningText } from "./listening_text.ts";
 import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
 import { type LogSide, startLog } from "./log_side.ts";
+import { type NamedFiles, readNamedFiles } from "./named_files.ts";
 import { type ConfigSource, configSource, Reloading } from "./reloading.ts";
-import { readSecrets } from "./secret_files.ts";
 import { ServiceReports } from "./service_reports.ts";
 import { untilStopped } from "./stop_sequence.ts";
 
@@ -50,11 +49,9 @@ export const serveCommand: Command = {
   async run(args, edge) {
     const config = await loadConfig(args, { edge, names: LOAD_NAMES });
     if (config === undefined) return EXIT.refused;
-    let adminToken: string | undefined;
-    let secrets: Secrets<ApiKey>;
+    let named: NamedFiles;
     try {
-      adminToken = await readAdminToken(config.admin.tokenFile, edge);
-      secrets = await readSecrets(config, edge);
+      named = await readNamedFiles(config, edge);
     } catch (error) {
       edge.err(error instanceof Error ? error.message : String(error));
       return EXIT.refused;
@@ -63,8 +60,7 @@ export const serveCommand: Command = {
       edge,
       spawn: spawnWorker,
       silentMs: WORKER_SILENT_MS,
-      adminToken,
-      secrets,
+      ...named,
       source: configSource(args, edge),
     });
   },
