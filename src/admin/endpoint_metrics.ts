@@ -67,7 +67,7 @@ const FAMILIES: readonly EndpointFamily<EndpointStatus>[] = [
   {
     kind: "gauge",
     name: "tryst_endpoint_sessions",
-    help: "Live sessions bound to an endpoint.",
+    help: "Live sessions bound to an endpoint, as counted at most 8 s before.",
     read: ({ sessions }) => sessions,
   },
   {

@@ -14,10 +14,8 @@ const MS_PER_S = 1_000;
 /** What is held now. */
 export interface HoldingReading {
   readonly sessions: {
-    /** Bound to an endpoint, as of the last walk over the table. */
-    readonly live: number;
     readonly capacity: number;
-    /** Records in use, bound or not. */
+    /** Sessions now, bound or not, and expired ones until they are swept. */
     readonly occupied: number;
     readonly evictions: number;
     /** Requests whose session found no record. */
@@ -51,8 +49,9 @@ const FAMILIES: readonly HoldingFamily[] = [
   {
     kind: "gauge",
     name: "tryst_sessions",
-    help: "Live sessions in the session table.",
-    value: ({ sessions }) => sessions.live,
+    help: "Sessions in the session table now, expired ones included until " +
+      "their records are freed.",
+    value: ({ sessions }) => sessions.occupied,
   },
   {
     kind: "gauge",

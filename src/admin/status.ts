@@ -25,6 +25,7 @@ export interface GatewayStatus {
   readonly endpoints: readonly EndpointView[];
   readonly queue: QueueView;
   readonly sessions: {
+    /** In the table now, expired ones included until they are swept. */
     readonly live: number;
     readonly capacity: number;
     readonly evictions: number;

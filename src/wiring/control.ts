@@ -246,7 +246,7 @@ export class Control {
 
   /** What the gateway holds now. */
   holdings(): HoldingReading {
-    return readHoldings(this.#parts.config, this.state, this.#census.live);
+    return readHoldings(this.#parts.config, this.state);
   }
 
   /** What the process uses. */

@@ -12,16 +12,15 @@ import { LEVEL_COUNT } from "../core/scheduling_policy.ts";
 import { processUse } from "../system/process_facts.ts";
 import { budgetOf, type SharedState } from "./shared_state.ts";
 
-/** What the gateway holds; `live` are the sessions that are bound. */
+/** What the gateway holds. */
 export function readHoldings(
   config: Config,
   state: SharedState,
-  live: number,
 ): HoldingReading {
   const { board, buffers, sessions } = state;
   const { requests, sniffBytes } = budgetOf(config, buffers, 0).held();
   return {
-    sessions: { ...sessions.gauges(), live },
+    sessions: sessions.gauges(),
     requests,
     requestsMax: config.limits.requests,
     sniffBytes,

@@ -57,7 +57,7 @@ export async function gatewayStatus(
       levels,
     },
     sessions: {
-      live: sessions.live,
+      live: sessions.occupied,
       capacity: sessions.capacity,
       evictions: sessions.evictions,
     },

@@ -131,7 +131,6 @@ function status(slot: number): Omit<EndpointStatus, "totals"> {
 function holdings() {
   return {
     sessions: {
-      live: 1,
       capacity: 8,
       occupied: 1,
       evictions: 1,
