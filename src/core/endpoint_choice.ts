@@ -194,7 +194,10 @@ export class EndpointChoice {
     if (!isTried(request, pool.slot(wanted)) && tryReserve(request, wanted)) {
       return wanted;
     }
-    return request.isPatient ? -1 : this.#takeRanked(request, false);
+    // An engine that asked to be left alone is not worth waiting for.
+    const isPatient = request.isPatient &&
+      !pool.isBusy(wanted, request.nowMs);
+    return isPatient ? -1 : this.#takeRanked(request, false);
   }
 
   /**

@@ -29,6 +29,13 @@ import { isFailureKind } from "./failure_kind.ts";
  */
 const RETRY_AFTER_S_MAX = 60;
 
+/**
+ * How long waiting calls are kept from the last endpoint of their pool when it
+ * has refused to be connected to: an engine that starts again takes seconds, and each try before
+ * costs a call.
+ */
+const UNREACHABLE_PAUSE_MS = 1_000;
+
 /** Statuses by which an engine says that it has too much to do. */
 const BACK_PRESSURE: ReadonlySet<number> = new Set([429, 503]);
 
@@ -94,6 +101,7 @@ export class PassiveHealth {
     }
     if (status >= 400) return "neutral";
     table.clearFailures(slot);
+    if (table.isBusy(slot, nowMs)) table.setBusyUntil(slot, 0);
     return "answered";
   }
 
@@ -106,10 +114,14 @@ export class PassiveHealth {
     if (code !== undefined && !isFailureKind(code)) return "neutral";
     const table = this.#table;
     const failures = table.addFailure(slot, code);
+    const pool = facts?.pool;
+    const isLast = pool !== undefined && !hasOther(pool, slot);
+    if (code === "upstream_unreachable" && isLast) {
+      table.setBusyUntil(slot, nowMs + UNREACHABLE_PAUSE_MS);
+    }
     const max = table.failuresMax(slot);
     if (max === 0 || failures < max) return "counted";
-    const pool = facts?.pool;
-    if (pool !== undefined && !hasOther(pool, slot)) return "kept";
+    if (isLast) return "kept";
     const effect = table.tryEject(slot, nowMs);
     return effect === "not_ready" ? "counted" : effect;
   }

@@ -33,7 +33,8 @@ export class PlaceKeeper {
   /** Hands a reserved place over; false when nobody may have it. */
   #handOn(slot: number, nowMs: number): boolean {
     if (this.#board.waitingCount === 0) return false;
-    if (!takesWork(this.#endpoints, slot, nowMs)) return false;
+    const at = { nowMs, isReserved: true };
+    if (!takesWork(this.#endpoints, slot, at)) return false;
     const best = this.#board.best(slot);
     if (best < 0) return false;
     this.#board.grant(best, slot);
@@ -41,13 +42,29 @@ export class PlaceKeeper {
   }
 }
 
-/** Whether an endpoint takes work, and holds no more than it may. */
+/**
+ * Whether an endpoint takes work of calls that wait, and holds no more than it
+ * may.
+ *
+ * One that cannot be connected to takes none for a moment, and then one call
+ * at a time until it answers: otherwise every call that waits would be tried
+ * on it, and lost, at once. One that has asked to be left alone takes one at a
+ * time too; its first success says that it is well again.
+ *
+ * @param at Whether the place in question is reserved already, and so counted.
+ */
 export function takesWork(
   endpoints: EndpointTable,
   slot: number,
-  nowMs: number,
+  at: { readonly nowMs: number; readonly isReserved: boolean },
 ): boolean {
-  const limit = endpoints.limit(slot);
-  return endpoints.state(slot) === "ready" && !endpoints.isBusy(slot, nowMs) &&
-    (limit === 0 || endpoints.inFlight(slot) <= limit);
+  const { isReserved, nowMs } = at;
+  if (endpoints.state(slot) !== "ready") return false;
+  const isBusy = endpoints.isBusy(slot, nowMs);
+  const isUnreachable = endpoints.failures(slot) > 0 &&
+    endpoints.lastFailure(slot) === "upstream_unreachable";
+  if (isBusy && isUnreachable) return false;
+  const limit = isBusy || isUnreachable ? 1 : endpoints.limit(slot);
+  const inFlight = endpoints.inFlight(slot) + (isReserved ? 0 : 1);
+  return limit === 0 || inFlight <= limit;
 }

@@ -70,6 +70,10 @@ test("an endpoint takes work up to its limit, or without one", () => {
   ) {
     const { queues: { world: { endpoints } }, slot } = world(2);
     endpoints.setLimit(slot, limit);
-    assertEquals(takesWork(endpoints, slot, 0), takes, `limit ${limit}`);
+    assertEquals(
+      takesWork(endpoints, slot, { nowMs: 0, isReserved: true }),
+      takes,
+      `limit ${limit}`,
+    );
   }
 });

@@ -24,6 +24,7 @@
 import { ENDPOINTS_MAX, type EndpointTable } from "./endpoint_table.ts";
 import { IndexedHeap } from "./indexed_heap.ts";
 import { takesWork } from "./place_keeper.ts";
+import type { Pool } from "./pool.ts";
 import type { QueueBoard } from "./queue_board.ts";
 import {
   type GiveUpReason,
@@ -113,7 +114,8 @@ export class WaitQueue {
     const { board, endpoints } = this.#deps;
     if (board.waitingCount > 0) {
       this.#apply(nowMs);
-      if (takesWork(endpoints, slot, nowMs) && this.#give(slot, nowMs)) return;
+      const isWanted = takesWork(endpoints, slot, { nowMs, isReserved: true });
+      if (isWanted && this.#give(slot, nowMs)) return;
     }
     endpoints.release(slot);
     // Who came in between looked for a place before it was free.
@@ -232,6 +234,7 @@ export class WaitQueue {
     if (call === undefined || !call.pool.isEligible(call.pool.indexAt(slot))) {
       return false;
     }
+    if (isHeldBack(call.pool, slot, nowMs)) return false;
     this.remove(call);
     call.facts.granted(slot, nowMs, call);
     return true;
@@ -241,8 +244,9 @@ export class WaitQueue {
   #serveSlot(slot: number, nowMs: number): void {
     const { board, endpoints, worker } = this.#deps;
     // Bounded by the endpoint's room, and by the calls that wait.
+    const at = { nowMs, isReserved: false };
     while (
-      board.best(slot) === worker && takesWork(endpoints, slot, nowMs) &&
+      board.best(slot) === worker && takesWork(endpoints, slot, at) &&
       endpoints.tryReserve(slot)
     ) {
       if (this.#give(slot, nowMs)) continue;
@@ -258,7 +262,8 @@ export class WaitQueue {
   #offer(slot: number, nowMs: number): void {
     const { board, endpoints } = this.#deps;
     this.#serveSlot(slot, nowMs);
-    if (board.best(slot) < 0 || !takesWork(endpoints, slot, nowMs)) return;
+    const at = { nowMs, isReserved: false };
+    if (board.best(slot) < 0 || !takesWork(endpoints, slot, at)) return;
     if (!endpoints.tryReserve(slot)) return;
     if (!this.#give(slot, nowMs)) endpoints.release(slot);
   }
@@ -271,4 +276,13 @@ export class WaitQueue {
       this.#serveSlot(pool.slot(index), nowMs);
     }
   }
+}
+
+/** Whether an engine asked to be left alone, and others may be waited for. */
+function isHeldBack(pool: Pool, slot: number, nowMs: number): boolean {
+  if (!pool.isBusy(pool.indexAt(slot), nowMs)) return false;
+  for (let index = 0; index < pool.count; index++) {
+    if (pool.isEligible(index) && !pool.isBusy(index, nowMs)) return true;
+  }
+  return false;
 }

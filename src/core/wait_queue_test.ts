@@ -10,6 +10,7 @@ import { assert, assertEquals, assertFalse } from "@std/assert";
 import fc from "fast-check";
 import { test } from "../../tests/leakproof.ts";
 import { type Arrival, QueueWorld } from "../../tests/queue_world.ts";
+import { PassiveHealth } from "./passive_health.ts";
 import { LEVEL_COUNT } from "./scheduling_policy.ts";
 
 const ONE = [{ id: "a", limit: 1 }];
@@ -228,6 +229,60 @@ test("calls wait from the first moment on, without a delay (fault 6)", () => {
   const queues = new QueueWorld([{ id: "a" }]);
   for (let count = 0; count < 50; count++) queues.arrive(`${count}`);
   assertEquals(queues.served.length, 50);
+});
+
+test("an engine that asked to be left alone gets one waiting call at a time", () => {
+  const queues = full([{ id: "a", limit: 3 }]);
+  const { world } = queues;
+  const slot = world.slot("a");
+  for (let count = 0; count < 5; count++) queues.arrive(`${count}`);
+  world.endpoints.setBusyUntil(slot, 30_000);
+  for (let count = 0; count < 3; count++) queues.free("a");
+  assertEquals(queues.served, ["0"]);
+  queues.pass(1_000);
+  assertEquals(queues.served, ["0"]);
+  // It has answered well.
+  world.endpoints.setBusyUntil(slot, 0);
+  queues.pass(50);
+  assertEquals(queues.served, ["0", "1", "2"]);
+});
+
+test("an engine that asked to be left alone is passed by for one that has not", () => {
+  const queues = full(TWO);
+  const { world } = queues;
+  queues.arrive("x");
+  world.endpoints.setBusyUntil(world.slot("a"), 30_000);
+  queues.free("a");
+  assertEquals(queues.served, []);
+  queues.free("b");
+  assertEquals(queues.served, ["x"]);
+});
+
+test("a refused connection costs one waiting call, not all of them", () => {
+  const queues = full([{ id: "a", limit: 4 }]);
+  const { endpoints } = queues.world;
+  const health = new PassiveHealth(endpoints);
+  const slot = queues.world.slot("a");
+  const refused = () =>
+    health.failed(slot, queues.nowMs, {
+      code: "upstream_unreachable",
+      pool: queues.world.pools.whole,
+    });
+  for (let count = 0; count < 9; count++) queues.arrive(`${count}`);
+  refused();
+  for (let count = 0; count < 4; count++) queues.free("a");
+  queues.pass(500);
+  assertEquals(queues.served, []);
+  queues.pass(1_500);
+  assertEquals(queues.served, ["0"]);
+  refused();
+  queues.free("a");
+  assertEquals(queues.served, ["0"]);
+  queues.pass(2_000);
+  assertEquals(queues.served, ["0", "1"]);
+  health.answered(slot, 200, undefined, queues.nowMs);
+  queues.pass(50);
+  assertEquals(queues.served, ["0", "1", "2", "3", "4"]);
 });
 
 test("giveUpAll() tells every call, and counts return to 0 (fault 12)", () => {

@@ -145,12 +145,15 @@ export class Admission {
       placement.letGo(held, outside.clock.nowMs());
       reject(error);
     };
+    const boundSlot = placement.wantedSlot(request, held);
+    const bound = request.pool.indexAt(boundSlot);
+    const isWorthIt = bound >= 0 && !request.pool.isBusy(bound, nowMs);
     const waiting = queue.add({
       pool: request.pool,
-      boundSlot: placement.wantedSlot(request, held),
+      boundSlot,
       tried: request.tried,
       level: this.#level(call, held),
-      patienceUntilMs: nowMs + settings.patienceMs,
+      patienceUntilMs: isWorthIt ? nowMs + settings.patienceMs : nowMs,
       boostAtMs: this.#boostAtMs(call, held),
       overdueAtMs: nowMs + settings.overdueMs,
       timeoutAtMs: nowMs + settings.timeoutMs,

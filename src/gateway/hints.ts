@@ -40,7 +40,7 @@ export function readHints(headers: HeaderList): Hints {
     if (!name.startsWith("x-")) continue;
     if (name === PRIORITY) {
       hints ??= { ...NO_HINTS };
-      hints.priority = readNumber(name, value, /^[+-]?[0-9]{1,3}$/);
+      hints.priority = readNumber(name, value, /^[+-]?[0-9]{1,9}$/);
     } else if (name === EXPECTED) {
       hints ??= { ...NO_HINTS };
       hints.expectedMs = readNumber(name, value, /^[0-9]{1,9}$/);

@@ -21,7 +21,7 @@
  * and storing one would undo what has been taken since it was read.
  *
  * Invariant: a worker that dies is replaced, what its requests held is taken
- * back first, and the other workers' requests go on. Stopping ends within its
+ * back first, and the other workers' requests go on. Stopping ends soon after its
  * deadline, whatever the workers do.
  *
  * @module
@@ -75,8 +75,8 @@ const LOOK_MS = 20;
 const LAST_BYTES_MS = 1_000;
 
 /**
- * What is about to be cut is told so 300 ms before: an error for each is written
- * by then.
+ * What the deadline cuts is told so, and gets 300 ms more: enough to write an
+ * error for each, and little beside any deadline.
  */
 const FAREWELL_MS = 300;
 
@@ -212,16 +212,18 @@ export class Supervisor<Start, Routes> {
     const idleSinceMs = isIdle ? idleFromMs ?? nowMs : undefined;
     const isOver = idleSinceMs !== undefined &&
       (this.#haveStopped() || nowMs - idleSinceMs >= LAST_BYTES_MS);
-    if (isOver || nowMs >= deadlineAtMs) {
+    const cutAtMs = deadlineAtMs + FAREWELL_MS;
+    if (isOver || nowMs >= cutAtMs) {
       this.cut();
       return;
     }
-    if (this.#givenUpCount < 0 && nowMs >= deadlineAtMs - FAREWELL_MS) {
+    if (this.#givenUpCount < 0 && nowMs >= deadlineAtMs) {
       this.#givenUpCount = this.#openCount(() => true);
       for (const { seat } of this.#posts) seat.tell({ kind: "give_up" });
     }
+    const nextAtMs = nowMs < deadlineAtMs ? deadlineAtMs : cutAtMs;
     this.#cancelLook = clock.after(
-      Math.min(LOOK_MS, deadlineAtMs - nowMs),
+      Math.min(LOOK_MS, nextAtMs - nowMs),
       () => this.#look(deadlineAtMs, idleSinceMs),
     );
   }
