@@ -14,6 +14,7 @@ import type { Outside } from "../core/outside.ts";
 import type { Control } from "../wiring/control.ts";
 import type { DrainKeeper } from "../wiring/drain_keeper.ts";
 import { endpointReports } from "../wiring/endpoint_reports.ts";
+import { listeningAt } from "../wiring/listening_at.ts";
 import { SessionDesk } from "../wiring/session_control.ts";
 import type { SessionKeeper } from "../wiring/session_keeper.ts";
 import { gatewayStatus, type StatusParts } from "../wiring/status.ts";
@@ -44,7 +45,7 @@ export type AdminOptions =
 /**
  * Listens.
  *
- * @throws {Error} as `AdminListener` does.
+ * @throws {Error} as `AdminListener` does, with the address in it.
  */
 export function startAdmin(
   side: AdminSide,
@@ -60,7 +61,7 @@ export function startAdmin(
     workers: side.workerCount,
     configComplaint: side.reloading.reloader.report.complaint,
   });
-  return new AdminListener({
+  const parts: AdminParts = {
     ...options,
     ...listen,
     metricsOpen,
@@ -95,7 +96,8 @@ export function startAdmin(
     },
     sessions: new SessionDesk(control, clock),
     ...(keeper === undefined ? {} : { snapshot: () => takeSnapshot(keeper) }),
-  });
+  };
+  return listeningAt("admin.listen", listen, () => new AdminListener(parts));
 }
 
 /** Rejects when the snapshot could not be written; the log says why. */

@@ -11,6 +11,7 @@ import type { Clock, Log } from "../core/outside.ts";
 import { Listener, type ListenerOptions } from "../server/listener.ts";
 import { RedirectListener } from "../server/redirect_listener.ts";
 import { CertificateWatch, readCertificate } from "./certificates.ts";
+import { listeningAt } from "./listening_at.ts";
 
 /** What a front is made of. */
 export interface FrontParts
@@ -30,15 +31,25 @@ export class Front {
   constructor({ clock, config, log, ...options }: FrontParts) {
     const { listen: { hostname }, tls } = config;
     const certified = readCertificate(tls);
-    const listener = new Listener({ ...options, hostname, certified });
+    const listener = listeningAt(
+      "listen",
+      { hostname, port: options.port },
+      () => new Listener({ ...options, hostname, certified }),
+    );
     this.#listener = listener;
     if (certified === undefined) return;
     try {
-      this.#redirect = tls.redirectListen && new RedirectListener({
-        ...tls.redirectListen,
-        reusePort: options.reusePort,
-        httpsPort: listener.port,
-      });
+      const { redirectListen } = tls;
+      this.#redirect = redirectListen && listeningAt(
+        "tls.redirect_listen",
+        redirectListen,
+        () =>
+          new RedirectListener({
+            ...redirectListen,
+            reusePort: options.reusePort,
+            httpsPort: listener.port,
+          }),
+      );
     } catch (error) {
       listener.stop(0);
       throw error;

@@ -131,7 +131,8 @@ function start(command: Command & { kind: "start" }): void {
     beat();
     watchLoop(systemClock, new LoopLags(buffers.lags), command.index);
   } catch (error) {
-    scope.postMessage({ kind: "failed", message: String(error) });
+    const message = error instanceof Error ? error.message : String(error);
+    scope.postMessage({ kind: "failed", message });
   }
 }
 

@@ -4,9 +4,15 @@
  *
  * @module
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import project from "../../deno.json" with { type: "json" };
 import { Running } from "../binary/executable.ts";
+import { CertificateFolder } from "../certificates.ts";
 import { test } from "../leakproof.ts";
 import { NotifyReceiver } from "./notify_receiver.ts";
 import { startProgram } from "./program.ts";
@@ -107,6 +113,31 @@ test("serve says why it is not ready when it cannot listen", async () => {
   assertEquals((await process.ended()).code, 1);
   await receiver.until(/^STATUS=Cannot serve: /);
   assertEquals(receiver.taken.length, 1);
+});
+
+test("serve names the address that it cannot listen at", async () => {
+  await using folder = await CertificateFolder.create();
+  const { certFile, keyFile } = await folder.make("a");
+  using other = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const [taken, free] = [`127.0.0.1:${other.addr.port}`, "127.0.0.1:0"];
+  const tls =
+    `tls: { cert_file: "${certFile}", key_file: "${keyFile}", redirect_listen: "${taken}" }`;
+  const table: [key: string, listen: string, admin: string, more: string][] = [
+    ["listen", taken, free, "{}"],
+    ["admin.listen", free, taken, "{}"],
+    ["tls.redirect_listen", free, free, tls],
+  ];
+  for (const [key, listen, admin, more] of table) {
+    const config = `${folder.path}/tryst.yaml`;
+    await Deno.writeTextFile(config, more);
+    const args = ["--config", config, "--listen", listen, "--admin", admin];
+    await using process = start([MAIN, "serve", "--workers", "1", ...args]);
+    const { code, err } = await process.ended();
+    assertEquals(code, 1);
+    const told =
+      `Cannot serve: Cannot listen at "${key}", which is ${taken}: Address`;
+    assertStringIncludes(err, told);
+  }
 });
 
 test("serve goes on when there is no service manager at the address", async () => {
