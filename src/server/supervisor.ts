@@ -212,7 +212,7 @@ export class Supervisor<Start, Routes> {
     const idleSinceMs = isIdle ? idleFromMs ?? nowMs : undefined;
     const isOver = idleSinceMs !== undefined &&
       (this.#haveStopped() || nowMs - idleSinceMs >= LAST_BYTES_MS);
-    const cutAtMs = deadlineAtMs + FAREWELL_MS;
+    const cutAtMs = isIdle ? deadlineAtMs : deadlineAtMs + FAREWELL_MS;
     if (isOver || nowMs >= cutAtMs) {
       this.cut();
       return;
