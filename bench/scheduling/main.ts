@@ -1,10 +1,8 @@
 /**
  * The scheduling experiment: contenders, engines and loads on a virtual clock.
  *
- * Usage: `deno run -A bench/scheduling/main.ts [--quick] [--workload NAME]
- * [--engines N] [--programs N] [--seed N] [--seeds N] [--cache TOKENS]
- * [--overdue MS] [--timeout MS] [--patience MS] [--boost RATIO] [--limit N]
- * [--json] [--svg FILE] | --validate | --sockets`
+ * Run with `deno run -A bench/scheduling/main.ts`; `--help` says what else it
+ * takes.
  *
  * Limits of engines are learned, as by default, unless `--limit` is given.
  * Without an option it measures the mixed workload on 1, 4 and 16 engines and
@@ -24,10 +22,11 @@ import {
   type ExperimentRow,
   runExperiment,
 } from "../../src/simulate/experiment.ts";
+import { PLOT_LOADS, plotOf } from "../../src/simulate/plot.ts";
+import { shapesOf } from "../../src/simulate/shapes.ts";
 import { TABLE_LEGEND, tableLines } from "../../src/simulate/table.ts";
 import { queueDefaults } from "./defaults.ts";
 import { overSeedsLines } from "./over_seeds.ts";
-import { plotOf } from "./plot.ts";
 import { measureSockets } from "./sockets.ts";
 import { summaryLines } from "./summary.ts";
 import { validate } from "./validate.ts";
@@ -43,8 +42,6 @@ const FULL = [
 ] as const;
 
 const QUICK = [["mixed", 1]] as const;
-
-const LOADS = [0.7, 0.85, 0.9, 0.95];
 
 /** Programs an engine; a run of 16 engines then makes some 200,000 calls. */
 const PROGRAMS = 200;
@@ -62,21 +59,43 @@ const REAL_PROGRAMS = 40;
 /** Validation: the most that the model may be off. */
 const ERROR_MAX = 0.1;
 
-/** Everything that may be asked for. */
-const OPTIONS = (
-  "--quick --workload --engines --programs --seed --seeds --cache --overdue " +
-  "--timeout --patience --boost --limit --json --svg --validate --sockets"
-).split(" ");
+/** Options that take a whole number, and what it is. */
+const NUMBERS = {
+  "--engines": "N",
+  "--programs": "N",
+  "--seed": "N",
+  "--seeds": "N",
+  "--cache": "TOKENS",
+  "--overdue": "MS",
+  "--timeout": "MS",
+  "--patience": "MS",
+  "--boost": "RATIO",
+  "--limit": "N",
+} as const;
+
+/** The others, and what follows them. */
+const WORDS = {
+  "--quick": "",
+  "--workload": "NAME",
+  "--json": "",
+  "--svg": "FILE",
+  "--validate": "",
+  "--sockets": "",
+  "--help": "",
+} as const;
+
+/** Options of which the program knows nothing, or not that value. */
+const EXIT_REFUSED = 2;
 
 if (import.meta.main) await main(Deno.args);
 
 async function main(args: readonly string[]): Promise<void> {
-  const unknown = args.find((arg) =>
-    arg.startsWith("--") && !OPTIONS.includes(arg)
-  );
-  if (unknown !== undefined) {
-    const known = OPTIONS.join(", ");
-    throw new TypeError(`Cannot find option "${unknown}": known are ${known}`);
+  if (args.includes("--help")) return say(usage());
+  const wrong = whatIsWrong(args);
+  if (wrong !== undefined) {
+    Deno.stderr.writeSync(new TextEncoder().encode(`${wrong}\n`));
+    Deno.exitCode = EXIT_REFUSED;
+    return;
   }
   if (args.includes("--validate")) return await printValidation(args);
   if (args.includes("--sockets")) return await printSockets(args);
@@ -92,6 +111,35 @@ async function main(args: readonly string[]): Promise<void> {
   } else TABLE_LEGEND.forEach(say);
   const file = option(args, "--svg");
   if (file !== undefined) await Deno.writeTextFile(file, plotOf(rows));
+}
+
+function usage(): string {
+  const options = Object.entries({ ...WORDS, ...NUMBERS })
+    .map(([name, value]) => `  ${`${name} ${value}`.trim()}`);
+  return [
+    "Usage: deno run -A bench/scheduling/main.ts [OPTION]...",
+    "",
+    ...options,
+  ].join("\n");
+}
+
+/** Why the options cannot be used, in a line; `undefined` when they can. */
+function whatIsWrong(args: readonly string[]): string | undefined {
+  const names = Object.keys({ ...WORDS, ...NUMBERS });
+  const unknown = args.find((arg) =>
+    arg.startsWith("--") && !names.includes(arg)
+  );
+  if (unknown !== undefined) {
+    return `Cannot find option "${unknown}": known are ${names.join(", ")}`;
+  }
+  try {
+    for (const name of Object.keys(NUMBERS)) numberOption(args, name);
+    shapesOf(option(args, "--workload") ?? "mixed");
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return error.message;
+  }
 }
 
 function planOf(
@@ -121,7 +169,7 @@ function measure(
       seed,
       programCount: numberOption(args, "--programs") ??
         (isQuick ? QUICK_PROGRAMS : PROGRAMS),
-      loads: isQuick ? [0.9] : LOADS,
+      loads: isQuick ? [0.9] : PLOT_LOADS,
       contenders: CONTENDERS,
       model: modelOf(args),
       queue: queueOf(args),

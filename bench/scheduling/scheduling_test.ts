@@ -1,10 +1,10 @@
 /**
- * Tests of the experiment's own parts: the programs over HTTP, the plot and the
- * summary.
+ * Tests of the experiment's own parts: the programs over HTTP, the summary and
+ * the options.
  *
  * @module
  */
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { startEngine } from "../engine/engine.ts";
 import { contenderOf } from "../../src/simulate/contenders.ts";
 import { ENGINE_MODEL } from "../../src/simulate/engines.ts";
@@ -15,7 +15,6 @@ import { test } from "../../tests/leakproof.ts";
 import { queueDefaults } from "./defaults.ts";
 import { playOverHttp } from "./http_player.ts";
 import { overSeedsLines } from "./over_seeds.ts";
-import { plotOf } from "./plot.ts";
 import { summaryLines } from "./summary.ts";
 
 /** No call takes any time at this speed. */
@@ -108,22 +107,6 @@ test("playOverHttp() rejects when an engine refuses", async () => {
   );
 });
 
-test("plotOf() draws a panel for each size and a line for each contender", () => {
-  const rows = [0.7, 0.9].flatMap((load) => [
-    row("fcfs", load, 40_000 * load),
-    row("oracle", load, 20_000),
-    { ...row("fcfs", load, 30_000), engineCount: 4 },
-  ]);
-  const svg = plotOf(rows);
-  assertEquals(svg, plotOf(rows));
-  assertEquals(svg.match(/<g /g)?.length, 2);
-  assertEquals(svg.match(/>oracle</g)?.length, 1);
-  assertEquals(svg.match(/>fcfs</g)?.length, 2);
-  assert(svg.startsWith("<svg ") && svg.trimEnd().endsWith("</svg>"));
-  assert(!/NaN|Infinity|undefined/.test(svg), svg);
-  assert(!/NaN|Infinity/.test(plotOf([row("fcfs", 0.9, 32_000)])));
-});
-
 test("summaryLines() works out ratios and throughput at equal response", () => {
   const rows = [
     row("fcfs", 0.5, 10_000),
@@ -156,4 +139,24 @@ test("overSeedsLines() compares seed by seed, and tells the worst wait", () => {
     "load 0.90: fcfs: mean 10.0 100.0 s, of fcfs 1.00 (p99 1.00), queued at most 45.0 s, shed 3",
     "load 0.90: las: mean 2.0 80.0 s, of fcfs 0.40 (p99 0.40), queued at most 45.0 s, shed 3",
   ]);
+});
+
+test("the program tells what it can, and refuses what it cannot, in a line", async () => {
+  const table: [args: string[], code: number, out: RegExp, err: RegExp][] = [
+    [["--help"], 0, /^Usage: .*--svg FILE/s, /^$/],
+    [["--nosuch"], 2, /^$/, /^Cannot find option "--nosuch": known .*\n$/],
+    [["--seeds", "x"], 2, /^$/, /^Cannot use "x" as --seeds: .*\n$/],
+    [["--workload", "x"], 2, /^$/, /^Cannot find workload "x": .*\n$/],
+  ];
+  const program = new URL("main.ts", import.meta.url).pathname;
+  for (const [args, code, out, err] of table) {
+    const result = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", program, ...args],
+      env: { NO_COLOR: "1" },
+    }).output();
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    assertEquals(result.code, code, args.join(" "));
+    assertMatch(text(result.stdout), out);
+    assertMatch(text(result.stderr), err);
+  }
 });

@@ -2,7 +2,8 @@
  * `tryst simulate`: how scheduling policies would serve a workload, on
  * simulated engines and a virtual clock.
  *
- * Invariant: nothing is listened to, connected to or waited for, and the queue
+ * Invariant: nothing is listened to, connected to or waited for, nothing but
+ * the plot that was asked for is written, and the queue
  * waits as the gateway's configuration has it by default, but for what flags
  * say.
  *
@@ -19,6 +20,7 @@ import {
   type ExperimentRow,
   runExperiment,
 } from "../simulate/experiment.ts";
+import { PLOT_LOADS, plotOf } from "../simulate/plot.ts";
 import { queueSettingsOf } from "../simulate/settings.ts";
 import { shapesOf } from "../simulate/shapes.ts";
 import { TABLE_LEGEND, tableLines } from "../simulate/table.ts";
@@ -61,10 +63,18 @@ const POLICY_FLAG: Flag = {
   ),
   isList: true,
 };
+const SVG_FLAG = flag(
+  "--svg",
+  "FILE",
+  "Write a plot of responses there; of several loads unless --load is given",
+);
 const JSON_FLAG: Flag = {
   ...flag("--json", "", "Print JSON, for programs"),
   value: undefined,
 };
+
+/** Calls that wait for less are not told apart from those that do not. */
+const WAIT_MS = 1_000;
 
 /** Flags that stand for a key of the configuration, by its section and key. */
 const QUEUE_FLAGS: readonly (readonly [Flag, string, string])[] = [
@@ -98,14 +108,24 @@ export const simulateCommand: Command = {
     POLICY_FLAG,
     SEED_FLAG,
     ...QUEUE_FLAGS.map(([flag]) => flag),
+    SVG_FLAG,
     JSON_FLAG,
   ],
-  run(args, edge) {
+  async run(args, edge) {
     const options = optionsOf(args, edge);
-    if (options === undefined) return Promise.resolve(EXIT.refused);
+    if (options === undefined) return EXIT.refused;
     const rows = [...runExperiment(options)];
     edge.out(args.values.has(JSON_FLAG.name) ? json(rows) : text(rows));
-    return Promise.resolve(EXIT.ok);
+    const file = args.values.get(SVG_FLAG.name)?.[0];
+    if (file === undefined) return EXIT.ok;
+    try {
+      await Deno.writeTextFile(file, plotOf(rows));
+      return EXIT.ok;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      edge.err(`Cannot write "${file}": ${reason}`);
+      return EXIT.failed;
+    }
   },
 };
 
@@ -146,12 +166,18 @@ function optionsOf(
     workload,
     engineCount,
     programCount,
-    loads: [load],
+    loads: loadsOf(args, load),
     contenders,
     model: ENGINE_MODEL,
     queue: queueSettingsOf(config, undefined),
     seed,
   };
+}
+
+/** A line needs several points. */
+function loadsOf({ values }: ParsedArgs, load: number): readonly number[] {
+  const isPlot = values.has(SVG_FLAG.name) && !values.has(LOAD_FLAG.name);
+  return isPlot ? PLOT_LOADS : [load];
 }
 
 /** The configuration that the flags come to. */
@@ -198,5 +224,21 @@ function json(rows: readonly ExperimentRow[]): string {
 }
 
 function text(rows: readonly ExperimentRow[]): string {
-  return [...tableLines(rows), "", ...TABLE_LEGEND].join("\n");
+  const lines = [...tableLines(rows), ""];
+  if (hadNoQueue(rows)) {
+    lines.push(
+      "No call waited in the queue for 1 s: raise --load or --programs.",
+      "",
+    );
+  }
+  return [...lines, ...TABLE_LEGEND].join("\n");
+}
+
+/** Whether policies had nothing to decide, and so are alike. */
+function hadNoQueue(rows: readonly ExperimentRow[]): boolean {
+  const queued = rows.filter(({ contender }) =>
+    contenderOf(contender).waitsIn === "gateway"
+  );
+  return queued.length > 0 &&
+    queued.every(({ figures }) => figures.longestQueuedMs < WAIT_MS);
 }

@@ -35,7 +35,7 @@ test("simulate refuses what it cannot run", async () => {
     ["--workload x", "known are sharegpt, bfcl, lats, mixed"],
     ["--policy x", `Cannot find contender "x": known are round_robin`],
     ["--overdue 45", `"queue.overdue" as it must be a duration`],
-    ["--overdue 2m", "queue.overdue"],
+    ["--overdue 2m --timeout 1m", "queue.overdue"],
   ] as const;
   for (const [line, message] of table) {
     const { code, err, out } = await run(line);
@@ -65,4 +65,43 @@ test("simulate prints JSON of the same figures each time", async () => {
   assertEquals(rows[0].contender, "las");
   assert(rows[0].figures.meanMs > 0);
   assertEquals((await run(line)).out, out);
+});
+
+test("simulate says so when no call had to wait", async () => {
+  const note = "No call waited in the queue for 1 s";
+  const table: [line: string, isTold: boolean][] = [
+    ["--policy fcfs --programs 10 --load 0.05", true],
+    ["--policy fcfs --programs 200 --workload bfcl", false],
+    // Its calls never wait there.
+    ["--policy round_robin --programs 10 --load 0.05", false],
+  ];
+  for (const [line, isTold] of table) {
+    const { out } = await run(line);
+    assertEquals(out.includes(note), isTold, out);
+  }
+});
+
+test("simulate plots several loads, or the one it is given", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const file = `${folder}/plot.svg`;
+    const line = `--policy fcfs --programs 10 --workload bfcl --svg ${file}`;
+    const several = await run(`${line} --json`);
+    assertEquals([several.code, several.err], [0, ""]);
+    assertEquals(
+      JSON.parse(several.out).rows.map(({ load }: { load: number }) => load),
+      [0.7, 0.85, 0.9, 0.95],
+    );
+    const svg = await Deno.readTextFile(file);
+    assert(svg.startsWith("<svg "), svg);
+    assert(svg.includes(">0.70<") && svg.includes(">0.95<"), svg);
+    await run(`${line} --load 0.5`);
+    const one = await Deno.readTextFile(file);
+    assert(one.includes(">0.50<") && !one.includes(">0.95<"), one);
+    const failed = await run(line.replace("plot.svg", "none/plot.svg"));
+    assertEquals(failed.code, 1);
+    assert(failed.out !== "" && failed.err.startsWith('Cannot write "'));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });

@@ -11,7 +11,10 @@
  *
  * @module
  */
-import type { ExperimentRow } from "../../src/simulate/experiment.ts";
+import type { ExperimentRow } from "./experiment.ts";
+
+/** Loads that show where each contender has its knee. */
+export const PLOT_LOADS: readonly number[] = [0.7, 0.85, 0.9, 0.95];
 
 /** Sizes in pixels. */
 const WIDTH = 460;
