@@ -13,6 +13,7 @@ import { STATUS_CODE } from "@std/http/status";
 import type { Log } from "../core/outside.ts";
 import { type AccessLevel, type AccessParts, AdminAccess } from "./access.ts";
 import { Dashboard } from "./dashboard/dashboard.ts";
+import { dashboardOperations } from "./dashboard_api.ts";
 import { type EndpointControl, endpointOperations } from "./endpoint_api.ts";
 import { describeOperation } from "./openapi.ts";
 import type { Operation } from "./operation.ts";
@@ -65,6 +66,7 @@ export class AdminListener {
       ...processOperations(parts),
       ...endpointOperations(endpoints),
       ...sessionOperations(sessions),
+      ...dashboardOperations(this.#dashboard),
       describeOperation(() => this.#operations),
     ];
     this.#server = Deno.serve({
@@ -106,7 +108,7 @@ export class AdminListener {
     const path = new URL(url).pathname;
     const routes = [
       ...this.#operations.filter((operation) => operation.path === path),
-      ...this.#dashboardRoutes(path),
+      ...this.#assetRoutes(path),
     ];
     if (routes.length === 0) {
       const paths = this.#operations.map((operation) => operation.path);
@@ -126,16 +128,10 @@ export class AdminListener {
     );
   }
 
-  /** The page has nothing in it; what it shows it asks for as others do. */
-  #dashboardRoutes(path: string): readonly Route[] {
-    const dashboard = this.#dashboard;
-    if (dashboard === undefined) return [];
-    if (path === "/") return [get("open", () => dashboard.page())];
-    if (path === "/events") {
-      return [get("token", (request) => dashboard.events(request))];
-    }
-    const asset = dashboard.asset(path);
-    return asset === undefined ? [] : [get("open", () => asset)];
+  #assetRoutes(path: string): readonly Route[] {
+    const asset = this.#dashboard?.asset(path);
+    if (asset === undefined) return [];
+    return [{ method: "GET", access: "open", answerTo: () => asset }];
   }
 
   #fail(error: unknown): Response {
@@ -145,8 +141,4 @@ export class AdminListener {
       new Problem(STATUS_CODE.InternalServerError, "The log says why"),
     );
   }
-}
-
-function get(access: AccessLevel, answerTo: Route["answerTo"]): Route {
-  return { method: "GET", access, answerTo };
 }

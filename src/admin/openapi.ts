@@ -2,8 +2,8 @@
  * The description of the admin API (OpenAPI 3.1.0), made from the operations
  * that the listener runs.
  *
- * Invariant: what is described is there, and what is there is described; the
- * dashboard, which is for browsers, is not part of it.
+ * Invariant: what is described is there, and what is there is described, but
+ * for what the dashboard's page loads.
  *
  * @module
  */

@@ -10,6 +10,7 @@ import type { AdminAnswer } from "./admin_client.ts";
 import { EXIT } from "./command.ts";
 import type { Edge } from "./edge.ts";
 import type { Flag } from "./flags.ts";
+import { SECRET_VARIABLES } from "./service_variables.ts";
 
 /** An object of the answer by the names of the API. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -22,6 +23,10 @@ export const JSON_FLAG: Flag = {
   isList: false,
   doc: "Print JSON, for programs",
 };
+
+/** Where a command takes the token from that the gateway wants. */
+const TOKEN_HINT =
+  `give it with --token-file or ${SECRET_VARIABLES.adminToken.name}`;
 
 /** Whether something is an object of an answer. */
 export function isRow(value: unknown): value is Row {
@@ -44,11 +49,10 @@ export function rowOf(
     ? body["detail"]
     : "";
   const isTold = detail.startsWith("Cannot");
-  edge.err(
-    isTold
-      ? detail
-      : `Cannot ${action}: ${detail || `the admin address answered ${status}`}`,
-  );
+  const told = isTold
+    ? detail
+    : `Cannot ${action}: ${detail || `the admin address answered ${status}`}`;
+  edge.err(status === 401 ? `${told}: ${TOKEN_HINT}` : told);
   // An admin side without this path is not the gateway that was meant.
   return status === 404 && isTold ? EXIT.refused : EXIT.failed;
 }

@@ -126,6 +126,12 @@ test("systemdUnit() has a reason before every line", () => {
   }
 });
 
+test("systemdUnit() leaves no secrets behind in a dump", () => {
+  for (const [name, options] of UNITS) {
+    assertStringIncludes(systemdUnit(options), "\nLimitCORE=0\n", name);
+  }
+});
+
 test("systemdUnit() follows the configuration", () => {
   const unit = systemdUnit({ ...OPTIONS, stopMs: 90_001 });
   assertStringIncludes(unit, "\nTimeoutStopSec=101\n");

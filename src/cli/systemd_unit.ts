@@ -180,6 +180,10 @@ function boundRows(): Row[] {
       `LimitNOFILE=${FILES_MAX}`,
     ],
     [
+      "A dump of its memory would hold API keys, credentials and prompts",
+      "LimitCORE=0",
+    ],
+    [
       "What goes wrong here must not take the memory of the engines",
       "MemoryMax=25%",
     ],

@@ -113,9 +113,10 @@ test("a token: commands present it, and are told when it is missing or wrong", a
       const missing = await tryst(["endpoints"]);
       assertEquals([missing.code, missing.out], [1, ""]);
       assertMatch(missing.err, /^Cannot answer without the admin token/);
+      assertMatch(missing.err, /--token-file or TRYST_ADMIN_TOKEN$/m);
       const wrong = await tryst(["endpoints"], { token: `${TOKEN}x` });
       assertEquals(wrong.code, 1);
-      assertMatch(wrong.err, /^Cannot accept these credentials/);
+      assertMatch(wrong.err, /^Cannot accept these credentials.*--token-file/);
       const right = await tryst(["endpoints", "--json"], { token: TOKEN });
       assertEquals(JSON.parse(right.out).endpoints[0].id, "a");
       const byFile = await tryst(["sessions", "--token-file", file]);

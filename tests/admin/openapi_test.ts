@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import { call } from "../gateway/raw_client.ts";
 import { test } from "../leakproof.ts";
@@ -31,6 +31,9 @@ const GOOD_BODIES: Readonly<Record<string, unknown>> = {
   deleteSession: { key: "seen" },
   setLogLevel: { level: "warn" },
 };
+
+/** The operation whose answer ends when the client leaves. */
+const ENDLESS = "watchStatus";
 
 const METHODS: readonly string[] = ["get", "post", "delete"];
 
@@ -91,6 +94,20 @@ function assertDescribed(
   assertEquals(schemaComplaints(actual, answer.body), [], text);
 }
 
+/** Fails unless the first event is a status, by the described media type. */
+async function assertEvents(
+  { adminUrl }: AdminWorld,
+  described: Described,
+): Promise<void> {
+  const response = await fetch(`${adminUrl}${described.path}`);
+  const { type } = contentOf(described, response.status);
+  assertEquals(response.headers.get("content-type"), type);
+  const reader = response.body?.getReader();
+  const { value } = await reader?.read() ?? {};
+  await reader?.cancel();
+  assertStringIncludes(new TextDecoder().decode(value), '"endpoints":');
+}
+
 /** Fails unless exactly what the schema allows is taken. */
 async function assertJudged(
   world: AdminWorld,
@@ -122,7 +139,7 @@ test("openapi: the document has the shape of OpenAPI 3.1", async () => {
     const schemes = Object.keys(entriesOf(known["securitySchemes"]));
     for (const { description, id, method, path } of operations) {
       assert(METHODS.includes(method.toLowerCase()), id);
-      assert(/^\/[a-z./]+$/.test(path), path);
+      assert(/^\/[a-z./]*$/.test(path), path);
       assertEquals(typeof description["summary"], "string", id);
       const responses = Object.entries(entriesOf(description["responses"]));
       assert(responses.some(([status]) => status.startsWith("2")), id);
@@ -143,9 +160,15 @@ test("openapi: the document has the shape of OpenAPI 3.1", async () => {
 test("openapi: every operation is there, and answers as described", async () => {
   await withAdminWorld({ engines: [{}, {}] }, async (world) => {
     const { document, operations } = await describe(world);
-    assert(operations.length >= 18, String(operations.length));
+    assert(operations.length >= 20, String(operations.length));
+    const paths = new Set(operations.map(({ path }) => path));
+    assert(["/", "/events"].every((path) => paths.has(path)));
     for (const described of operations) {
       const { id, method, path } = described;
+      if (id === ENDLESS) {
+        await assertEvents(world, described);
+        continue;
+      }
       await world.turn("seen");
       const body = method === "GET" ? undefined : GOOD_BODIES[id] ?? {};
       const answer = await world.ask(method, path, body);
@@ -154,7 +177,6 @@ test("openapi: every operation is there, and answers as described", async () => 
     }
     assertEquals(world.levels, ["warn"]);
     // What is not described is not there.
-    const paths = new Set(operations.map(({ path }) => path));
     const { body, status } = await world.ask("GET", "/nothing");
     assertEquals(status, 404);
     const listed = String(entriesOf(body)["detail"]).slice("Known are ".length);
