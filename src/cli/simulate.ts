@@ -2,10 +2,9 @@
  * `tryst simulate`: how scheduling policies would serve a workload, on
  * simulated engines and a virtual clock.
  *
- * Invariant: nothing is listened to, connected to or waited for, nothing but
- * the plot that was asked for is written, and the queue
- * waits as the gateway's configuration has it by default, but for what flags
- * say.
+ * Invariant: nothing is listened to, connected to or waited for, and nothing
+ * written but the plot that was asked for. The queue waits as the gateway's
+ * configuration has it by default, but for what flags say.
  *
  * @module
  */
