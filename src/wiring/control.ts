@@ -29,6 +29,7 @@ import {
   type Overridable,
 } from "./endpoint_overrides.ts";
 import { EndpointQuestions } from "./endpoint_questions.ts";
+import { LeavingEndpoints } from "./leaving_endpoints.ts";
 import { readChanges, readHoldings, readProcess } from "./readings.ts";
 import { reclaimWorker } from "./reclaim.ts";
 import { KeyIssuer, type Secrets } from "./secrets.ts";
@@ -64,6 +65,7 @@ export class Control {
   readonly #health: HealthBook;
   readonly #questions: EndpointQuestions;
   readonly #overrides = new EndpointOverrides();
+  readonly #leaving: LeavingEndpoints;
   readonly #census: SessionCensus;
   #publish: (routes: RoutesData) => void = () => {};
   readonly #startedAtMs: number;
@@ -93,6 +95,10 @@ export class Control {
       capacity: this.state.capacity,
       log: outside.log,
       publish: (routes) => this.#publish(routes),
+    });
+    this.#leaving = new LeavingEndpoints({
+      table: this.state.endpoints,
+      log: outside.log,
     });
     this.#health = new HealthBook({ table: this.state.endpoints, outside });
     this.#questions = new EndpointQuestions({
@@ -140,6 +146,8 @@ export class Control {
     const specs = this.#overrides.apply(configured);
     this.directory.replace(specs);
     this.#questions.stopProbes();
+    const ids = specs.map(({ id }) => id);
+    this.#leaving.replace(ids, (id) => this.directory.slotOf(id));
     const { endpoints, endpointTraffic } = this.state;
     for (const { id } of specs) {
       const slot = this.directory.slotOf(id);
@@ -272,6 +280,7 @@ export class Control {
 
   #tick(): void {
     this.#health.look();
+    this.#leaving.look();
     this.#questions.probe();
     const { clock } = this.#parts.outside;
     this.#stopTicks = clock.after(TICK_MS, () => this.#tick());
