@@ -294,6 +294,20 @@ test("reload: a call that waits is served by the limit that the file gives", asy
   assertEquals((await stream.reply()).isWhole, true);
 });
 
+test("reload: an endpoint that is taken away is told of until its last request", async () => {
+  await using engine = new GatedEngine();
+  await using other = new GatedEngine();
+  const config = (id: string, { url }: GatedEngine) =>
+    `endpoints: [{ id: ${id}, url: "${url}" }]`;
+  await using site = await Site.start(config("old", engine), 1);
+  using stream = await openStream(site.port);
+  await site.write(config("young", other));
+  await site.process.until("err", /endpoint\.removed id=old in_flight=1\n/);
+  engine.open();
+  assertEquals((await stream.reply()).isWhole, true);
+  await site.process.until("err", /endpoint\.gone id=old\n/);
+});
+
 test("reload: SIGHUP tells the service manager, whatever comes of it", async () => {
   await using receiver = await NotifyReceiver.listen();
   await using engine = new GatedEngine();
