@@ -163,7 +163,7 @@ test("endpoints: a table for people and JSON for programs", async () => {
     assertEquals(code, 0);
     const [a, b] = JSON.parse(out).endpoints;
     assertEquals([a.id, a.state, a.limit, a.models], ["a/0", "ready", 64, 1]);
-    assertEquals([b.id, b.state, b.limit], ["b", "draining", null]);
+    assertEquals([b.id, b.state, b.limit], ["b", "draining", 8192]);
   });
 });
 

@@ -14,7 +14,7 @@ listn: 0.0.0.0:8080
 workers: 65
 endpoints: [http://127.0.0.1:8000, ftp://127.0.0.1]
 session: { idle_ttl: 30, keys: [head:x-session-id] }
-routing: { policy: rendez, affinity_patience: 2s }
+routing: { policy: rendez, affinity_patience: soon }
 `;
 
 /** Each complaint by the name that it must give. */

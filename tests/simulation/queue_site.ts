@@ -266,7 +266,10 @@ export class QueueSite {
       this.#tell("places", `${inFlight} on ${id}: at most ${limit}`);
     }
     this.#before.set(id, inFlight);
-    const hasRoom = takesWork(endpoints, slot, this.nowMs) && inFlight < limit;
+    const at = { nowMs: this.nowMs, isReserved: false };
+    // A busy one may be left alone for the sake of others that are not.
+    const hasRoom = !endpoints.isBusy(slot, this.nowMs) &&
+      takesWork(endpoints, slot, at) && inFlight < limit;
     const isMissed = hasRoom && this.#dead.size === 0 &&
       this.queues.expected(id) !== undefined;
     const since = isMissed
