@@ -8,10 +8,10 @@ import { createHash } from "node:crypto";
 import { parseKeyLines } from "../src/config/key_lines.ts";
 import type { TenantSettings } from "../src/config/tenants.ts";
 import type { Header } from "../src/core/request.ts";
-import { DIGEST_WORDS, sha256 } from "../src/core/sha256.ts";
-import { TenantLimits } from "../src/core/tenant_limits.ts";
-import { TenantSlots } from "../src/core/tenant_slots.ts";
-import { TenantTally } from "../src/core/tenant_tally.ts";
+import { DIGEST_WORDS, sha256 } from "../src/core/tenants/sha256.ts";
+import { TenantLimits } from "../src/core/tenants/tenant_limits.ts";
+import { TenantSlots } from "../src/core/tenants/tenant_slots.ts";
+import { TenantTally } from "../src/core/tenants/tenant_tally.ts";
 import { Authentication } from "../src/gateway/authentication.ts";
 import { newCall } from "../src/gateway/call.ts";
 

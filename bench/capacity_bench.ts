@@ -11,8 +11,8 @@
 import {
   type CapacitySample,
   CapacityTable,
-} from "../src/core/capacity_table.ts";
-import { EndpointTable } from "../src/core/endpoint_table.ts";
+} from "../src/core/endpoints/capacity_table.ts";
+import { EndpointTable } from "../src/core/endpoints/endpoint_table.ts";
 
 const endpoints = new EndpointTable();
 const capacity = new CapacityTable(endpoints);

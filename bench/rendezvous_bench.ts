@@ -10,7 +10,7 @@
  * @module
  */
 import { hashBytes, type KeyHash } from "../src/core/hash.ts";
-import { rankByRendezvous } from "../src/core/rendezvous.ts";
+import { rankByRendezvous } from "../src/core/placement/rendezvous.ts";
 import type { Candidates } from "../src/core/routing_policy.ts";
 import * as policies from "../src/policies/mod.ts";
 

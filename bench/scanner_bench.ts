@@ -10,7 +10,7 @@
  * @module
  */
 import type { Header } from "../src/core/request.ts";
-import { KeyPlan } from "../src/core/key_plan.ts";
+import { KeyPlan } from "../src/core/scan/key_plan.ts";
 import { DEFAULT_SESSION_KEYS } from "../src/session_keys/defaults.ts";
 import { parseSource } from "../src/session_keys/parse.ts";
 

@@ -10,16 +10,16 @@
  *
  * @module
  */
-import { packBinding } from "../src/core/binding.ts";
-import { EndpointChoice } from "../src/core/endpoint_choice.ts";
-import { EndpointTable } from "../src/core/endpoint_table.ts";
+import { packBinding } from "../src/core/sessions/binding.ts";
+import { EndpointChoice } from "../src/core/placement/endpoint_choice.ts";
+import { EndpointTable } from "../src/core/endpoints/endpoint_table.ts";
 import type { KeyHash } from "../src/core/hash.ts";
-import { Ledger } from "../src/core/ledger.ts";
-import { Placement } from "../src/core/placement.ts";
-import { Pools } from "../src/core/pool.ts";
-import { buildPools } from "../src/core/pool_plan.ts";
+import { Ledger } from "../src/core/placement/ledger.ts";
+import { Placement } from "../src/core/placement/placement.ts";
+import { Pools } from "../src/core/placement/pool.ts";
+import { buildPools } from "../src/core/placement/pool_plan.ts";
 import { finalize32 } from "../src/core/hash.ts";
-import { SessionTable } from "../src/core/session_table.ts";
+import { SessionTable } from "../src/core/sessions/session_table.ts";
 import { powerOfTwo } from "../src/policies/power_of_two.ts";
 import { rendezvous } from "../src/policies/rendezvous.ts";
 

@@ -4,11 +4,11 @@
  *
  * @module
  */
-import { EndpointTable } from "../src/core/endpoint_table.ts";
-import { Pools } from "../src/core/pool.ts";
-import { buildPools } from "../src/core/pool_plan.ts";
-import { QueueBoard } from "../src/core/queue_board.ts";
-import { WaitQueue } from "../src/core/wait_queue.ts";
+import { EndpointTable } from "../src/core/endpoints/endpoint_table.ts";
+import { Pools } from "../src/core/placement/pool.ts";
+import { buildPools } from "../src/core/placement/pool_plan.ts";
+import { QueueBoard } from "../src/core/queue/queue_board.ts";
+import { WaitQueue } from "../src/core/queue/wait_queue.ts";
 
 /** Places that each of the 8 endpoints has. */
 const LIMIT = 32;

@@ -6,16 +6,20 @@
  *
  * @module
  */
-import { EndpointChoice } from "../src/core/endpoint_choice.ts";
-import { EndpointSlots } from "../src/core/endpoint_slots.ts";
-import { EndpointTable } from "../src/core/endpoint_table.ts";
+import { EndpointChoice } from "../src/core/placement/endpoint_choice.ts";
+import { EndpointSlots } from "../src/core/endpoints/endpoint_slots.ts";
+import { EndpointTable } from "../src/core/endpoints/endpoint_table.ts";
 import { hashBytes, type KeyHash } from "../src/core/hash.ts";
-import { Ledger } from "../src/core/ledger.ts";
-import { type Placed, Placement, type Places } from "../src/core/placement.ts";
-import { type Pool, Pools } from "../src/core/pool.ts";
-import { buildPools, type PoolPlan } from "../src/core/pool_plan.ts";
+import { Ledger } from "../src/core/placement/ledger.ts";
+import {
+  type Placed,
+  Placement,
+  type Places,
+} from "../src/core/placement/placement.ts";
+import { type Pool, Pools } from "../src/core/placement/pool.ts";
+import { buildPools, type PoolPlan } from "../src/core/placement/pool_plan.ts";
 import type { RoutingPolicyPlugin } from "../src/core/routing_policy.ts";
-import { SessionTable } from "../src/core/session_table.ts";
+import { SessionTable } from "../src/core/sessions/session_table.ts";
 import { powerOfTwo } from "../src/policies/power_of_two.ts";
 import { rendezvous } from "../src/policies/rendezvous.ts";
 

@@ -7,10 +7,13 @@
  *
  * @module
  */
-import { PlaceKeeper } from "../src/core/place_keeper.ts";
-import { QueueBoard } from "../src/core/queue_board.ts";
-import { WaitQueue } from "../src/core/wait_queue.ts";
-import type { GiveUpReason, WaitingCall } from "../src/core/waiting_call.ts";
+import { PlaceKeeper } from "../src/core/placement/place_keeper.ts";
+import { QueueBoard } from "../src/core/queue/queue_board.ts";
+import { WaitQueue } from "../src/core/queue/wait_queue.ts";
+import type {
+  GiveUpReason,
+  WaitingCall,
+} from "../src/core/queue/waiting_call.ts";
 import { World, type WorldEndpoint } from "./placement_world.ts";
 
 /** What a call of the world asks for. */

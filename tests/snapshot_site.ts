@@ -6,16 +6,20 @@
  *
  * @module
  */
-import { packBinding } from "../src/core/binding.ts";
+import { packBinding } from "../src/core/sessions/binding.ts";
 import type { KeyHash } from "../src/core/hash.ts";
-import { buildPools, type PoolPlan } from "../src/core/pool_plan.ts";
-import { FIELD, fieldsOf, LAYOUT } from "../src/core/session_record.ts";
-import { SessionRestore } from "../src/core/session_restore.ts";
-import { openSnapshot } from "../src/core/session_snapshot.ts";
-import { SessionTable } from "../src/core/session_table.ts";
+import { buildPools, type PoolPlan } from "../src/core/placement/pool_plan.ts";
+import {
+  FIELD,
+  fieldsOf,
+  LAYOUT,
+} from "../src/core/sessions/session_record.ts";
+import { SessionRestore } from "../src/core/sessions/session_restore.ts";
+import { openSnapshot } from "../src/core/sessions/session_snapshot.ts";
+import { SessionTable } from "../src/core/sessions/session_table.ts";
 import { drawPlaceSecret } from "../src/system/place_secret.ts";
 import type { SnapshotPieces } from "../src/stores/snapshot_file.ts";
-import { SnapshotWriter } from "../src/core/snapshot_writer.ts";
+import { SnapshotWriter } from "../src/core/sessions/snapshot_writer.ts";
 
 /** Idle time of sessions. */
 export const TTL_MS = 60_000;

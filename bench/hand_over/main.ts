@@ -6,9 +6,9 @@
  *
  * @module
  */
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
-import { QueueBoard } from "../../src/core/queue_board.ts";
-import { WaitQueue } from "../../src/core/wait_queue.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
+import { QueueBoard } from "../../src/core/queue/queue_board.ts";
+import { WaitQueue } from "../../src/core/queue/wait_queue.ts";
 import { say } from "../../tests/run_options.ts";
 import { type HandOver, now } from "./shared.ts";
 

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import type { EndpointTable } from "../../src/core/endpoint_table.ts";
-import { type Pool, Pools } from "../../src/core/pool.ts";
-import { buildPools } from "../../src/core/pool_plan.ts";
+import type { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
+import { type Pool, Pools } from "../../src/core/placement/pool.ts";
+import { buildPools } from "../../src/core/placement/pool_plan.ts";
 
 /** The buffers of one measurement. */
 export interface HandOver {

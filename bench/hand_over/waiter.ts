@@ -6,9 +6,9 @@
  *
  * @module
  */
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
-import { WaitQueue } from "../../src/core/wait_queue.ts";
-import { QueueBoard } from "../../src/core/queue_board.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
+import { WaitQueue } from "../../src/core/queue/wait_queue.ts";
+import { QueueBoard } from "../../src/core/queue/queue_board.ts";
 import { listenTo } from "../../src/system/bell.ts";
 import { type HandOver, now, poolOf } from "./shared.ts";
 

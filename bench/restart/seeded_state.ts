@@ -8,11 +8,11 @@
  *
  * @module
  */
-import { packBinding } from "../../src/core/binding.ts";
+import { packBinding } from "../../src/core/sessions/binding.ts";
 import { finalize32, hashBytes, type KeyHash } from "../../src/core/hash.ts";
-import { buildPools } from "../../src/core/pool_plan.ts";
-import { SessionTable } from "../../src/core/session_table.ts";
-import { SnapshotWriter } from "../../src/core/snapshot_writer.ts";
+import { buildPools } from "../../src/core/placement/pool_plan.ts";
+import { SessionTable } from "../../src/core/sessions/session_table.ts";
+import { SnapshotWriter } from "../../src/core/sessions/snapshot_writer.ts";
 import { SnapshotFile } from "../../src/stores/snapshot_file.ts";
 import { drawPlaceSecret } from "../../src/system/place_secret.ts";
 

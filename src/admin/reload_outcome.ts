@@ -8,7 +8,7 @@
  * @module
  */
 import type { Registry } from "prom-client";
-import { registerRead, single } from "./read_metrics.ts";
+import { registerRead, single } from "./metrics/read_metrics.ts";
 
 const MS_PER_S = 1_000;
 

@@ -8,7 +8,7 @@
  * @module
  */
 import type { EndpointState } from "../core/endpoint.ts";
-import type { AffinityOutcome } from "../core/placement.ts";
+import type { AffinityOutcome } from "../core/placement/placement.ts";
 
 /** A gateway at one moment: the answer to `GET /status`. */
 export interface GatewayStatus {

@@ -13,13 +13,13 @@
  * @module
  */
 import { type Command, EXIT } from "./command.ts";
-import { explainRequest } from "./explain.ts";
+import { explainRequest } from "./explain/explain.ts";
 import {
   type ExplainedRequest,
   readRequest,
   REQUEST_FLAGS,
-} from "./explain_request.ts";
-import { settingLines } from "./explain_settings.ts";
+} from "./explain/explain_request.ts";
+import { settingLines } from "./explain/explain_settings.ts";
 import { CONFIG_FLAGS, type Flag } from "./flags.ts";
 import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";

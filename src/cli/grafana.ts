@@ -15,7 +15,7 @@ import {
   type Panel,
   PANEL_SECTIONS,
   type PanelSection,
-} from "./grafana_panels.ts";
+} from "./grafana/grafana_panels.ts";
 
 /** The version of the document's schema, which later ones migrate from. */
 const SCHEMA_VERSION = 39;

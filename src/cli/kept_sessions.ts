@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { registerSnapshots } from "../admin/snapshot_metrics.ts";
+import { registerSnapshots } from "../admin/metrics/snapshot_metrics.ts";
 import type { Config } from "../config/config.ts";
 import type { Outside } from "../core/outside.ts";
 import { DrainFile } from "../stores/drain_file.ts";

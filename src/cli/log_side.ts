@@ -7,7 +7,7 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
-import { LogBoard } from "../core/log_board.ts";
+import { LogBoard } from "../core/counting/log_board.ts";
 import type { Clock, Log, LogLevel } from "../core/outside.ts";
 import { isJournal } from "../system/journal.ts";
 import { lineLog, writeStderr } from "../system/log.ts";

@@ -7,7 +7,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { digestOfKey } from "../core/api_keys.ts";
+import { digestOfKey } from "../core/tenants/api_keys.ts";
 import { processEdge } from "./edge.ts";
 import { readSecrets } from "./secret_files.ts";
 

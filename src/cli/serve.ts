@@ -9,7 +9,7 @@
  */
 import project from "../../deno.json" with { type: "json" };
 import type { AdminListener } from "../admin/admin_listener.ts";
-import { registerBuild } from "../admin/process_metrics.ts";
+import { registerBuild } from "../admin/metrics/process_metrics.ts";
 import type { Config } from "../config/config.ts";
 import type { ApiKey } from "../core/api_key.ts";
 import type { Outside } from "../core/outside.ts";

@@ -10,7 +10,7 @@ import type { Config, ListenAddress } from "../config/config.ts";
 import { sizeText } from "../config/quantity.ts";
 import type { TenantSettings } from "../config/tenants.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import type { HealthSettings } from "../core/health_settings.ts";
+import type { HealthSettings } from "../core/endpoints/health_settings.ts";
 
 /** Units of durations, largest first, in milliseconds. */
 const DURATION_UNITS: readonly (readonly [string, number])[] = [

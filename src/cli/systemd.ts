@@ -16,7 +16,7 @@ import { loadConfig } from "./load_config.ts";
 import { LOAD_NAMES } from "./load_names.ts";
 import { SERVICE_VARIABLES } from "./service_variables.ts";
 import { installUnit } from "./systemd_install.ts";
-import { systemdUnit, type UnitOptions } from "./systemd_unit.ts";
+import { systemdUnit, type UnitOptions } from "./systemd/systemd_unit.ts";
 
 const UNIT_CONFIG_FLAG: Flag = {
   name: "--config",

@@ -13,7 +13,7 @@ import {
   systemdUnit,
   UNIT_MARK,
   type UnitOptions,
-} from "./systemd_unit.ts";
+} from "./systemd/systemd_unit.ts";
 
 /** The unit's name for systemctl, and that of its file. */
 const UNIT_NAME = "tryst";

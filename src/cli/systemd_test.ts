@@ -14,7 +14,11 @@ import { test } from "../../tests/leakproof.ts";
 import { runCommandLine } from "./command_line.ts";
 import { COMMANDS } from "./commands.ts";
 import { type Edge, processEdge } from "./edge.ts";
-import { systemdUnit, UNIT_MARK, type UnitOptions } from "./systemd_unit.ts";
+import {
+  systemdUnit,
+  UNIT_MARK,
+  type UnitOptions,
+} from "./systemd/systemd_unit.ts";
 
 const OPTIONS: UnitOptions = {
   configPath: "/etc/tryst/tryst.yaml",

@@ -19,11 +19,11 @@ import { type Command, EXIT } from "./command.ts";
 import type { Edge } from "./edge.ts";
 import type { Flag } from "./flags.ts";
 import { settingOf } from "./setting.ts";
-import { headLines } from "./top_frame.ts";
-import { canUseScreen, runScreen } from "./top_screen.ts";
-import { readStatus, type StatusAnswer, TopError } from "./top_source.ts";
-import { FIRST_STATE } from "./top_state.ts";
-import { topTable } from "./top_table.ts";
+import { headLines } from "./top/top_frame.ts";
+import { canUseScreen, runScreen } from "./top/top_screen.ts";
+import { readStatus, type StatusAnswer, TopError } from "./top/top_source.ts";
+import { FIRST_STATE } from "./top/top_state.ts";
+import { topTable } from "./top/top_table.ts";
 
 /** Looking more often would be work for a gateway that has other work. */
 const INTERVAL_MS_MIN = 100;

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { HealthSettings } from "../core/health_settings.ts";
+import type { HealthSettings } from "../core/endpoints/health_settings.ts";
 import type { Config } from "./config.ts";
 import type { Field } from "./field.ts";
 import { FIELDS } from "./fields.ts";

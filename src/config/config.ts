@@ -10,7 +10,7 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
-import type { HealthSettings } from "../core/health_settings.ts";
+import type { HealthSettings } from "../core/endpoints/health_settings.ts";
 import type { AdminSettings } from "./admin.ts";
 import type { AuthSettings } from "./auth.ts";
 import type { CorsSettings } from "./cors.ts";

@@ -11,7 +11,7 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
-import type { HealthSettings } from "../core/health_settings.ts";
+import type { HealthSettings } from "../core/endpoints/health_settings.ts";
 import { assemble } from "./assemble.ts";
 import type { Config } from "./config.ts";
 import { durationText } from "./duration.ts";

@@ -8,7 +8,7 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { ENDPOINTS_MAX } from "../core/endpoint_table.ts";
+import { ENDPOINTS_MAX } from "../core/endpoints/endpoint_table.ts";
 import { Refusal } from "./complaint.ts";
 import { PORT_MAX } from "./listen_address.ts";
 

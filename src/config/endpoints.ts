@@ -6,7 +6,7 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { ENDPOINTS_MAX } from "../core/endpoint_table.ts";
+import { ENDPOINTS_MAX } from "../core/endpoints/endpoint_table.ts";
 import { Refusal, shownKey } from "./complaint.ts";
 import { type EndpointPlace, parseEndpointUrl } from "./endpoint_url.ts";
 import {

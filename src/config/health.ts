@@ -7,7 +7,7 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
-import type { HealthSettings } from "../core/health_settings.ts";
+import type { HealthSettings } from "../core/endpoints/health_settings.ts";
 import type { Header, HeaderList } from "../core/request.ts";
 import { Refusal, shownKey } from "./complaint.ts";
 import { durationText } from "./duration.ts";

@@ -15,7 +15,7 @@ import {
   API_KEYS_MAX,
   type ApiKey,
 } from "../core/api_key.ts";
-import { digestOfKey } from "../core/api_keys.ts";
+import { digestOfKey } from "../core/tenants/api_keys.ts";
 import { DEFAULT_TENANT, TENANT_NAME, TENANTS_MAX } from "../core/tenant.ts";
 
 /** Visible ASCII, as a header must carry it; 16 is past all guessing. */

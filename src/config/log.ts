@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { LOG_LEVELS } from "../core/log_board.ts";
+import { LOG_LEVELS } from "../core/counting/log_board.ts";
 import type { LogLevel } from "../core/outside.ts";
 import { Refusal } from "./complaint.ts";
 import { type Field, knownNames } from "./field.ts";

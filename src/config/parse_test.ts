@@ -9,7 +9,7 @@
 import { assert, assertEquals, assertNotMatch } from "@std/assert";
 import fc from "fast-check";
 import { test } from "../../tests/leakproof.ts";
-import type { HealthSettings } from "../core/health_settings.ts";
+import type { HealthSettings } from "../core/endpoints/health_settings.ts";
 import type { Config, ConfigNames } from "./config.ts";
 import { complaintsText, type Override, parseConfig } from "./parse.ts";
 import { FORWARDING_FIELDS } from "./forwarding.ts";

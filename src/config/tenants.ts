@@ -9,7 +9,7 @@
  * @module
  */
 import { DEFAULT_TENANT, TENANT_NAME, TENANTS_MAX } from "../core/tenant.ts";
-import type { BucketLimit } from "../core/token_bucket.ts";
+import type { BucketLimit } from "../core/tenants/token_bucket.ts";
 import { Refusal, shownKey } from "./complaint.ts";
 import {
   complain,

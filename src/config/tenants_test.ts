@@ -6,7 +6,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { test } from "../../tests/leakproof.ts";
-import { digestOfKey } from "../core/api_keys.ts";
+import { digestOfKey } from "../core/tenants/api_keys.ts";
 import { Refusal } from "./complaint.ts";
 import type { Spot } from "./field.ts";
 import { parseKeyLines } from "./key_lines.ts";

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { HealthSettings } from "./health_settings.ts";
+import type { HealthSettings } from "./endpoints/health_settings.ts";
 import type { Address } from "./outside.ts";
 
 /** Where an engine's own credential is kept, and how it is presented. */

@@ -9,18 +9,21 @@
  *
  * @module
  */
-import { packBinding } from "../core/binding.ts";
-import type { CapacityTable } from "../core/capacity_table.ts";
+import { packBinding } from "../core/sessions/binding.ts";
+import type { CapacityTable } from "../core/endpoints/capacity_table.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { type EndpointSlot, EndpointSlots } from "../core/endpoint_slots.ts";
-import type { EndpointTable } from "../core/endpoint_table.ts";
+import {
+  type EndpointSlot,
+  EndpointSlots,
+} from "../core/endpoints/endpoint_slots.ts";
+import type { EndpointTable } from "../core/endpoints/endpoint_table.ts";
 import type { Log } from "../core/outside.ts";
 import {
   formerPlanOf,
   modelsByEndpoint,
   type PlanMemory,
-} from "../core/plan_memory.ts";
-import { buildPools, type FormerPlan } from "../core/pool_plan.ts";
+} from "../core/placement/plan_memory.ts";
+import { buildPools, type FormerPlan } from "../core/placement/pool_plan.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 
 /** What a directory is made of. */

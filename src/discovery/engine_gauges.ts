@@ -13,7 +13,7 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
-import type { EngineGauges } from "../core/engine_metrics.ts";
+import type { EngineGauges } from "../core/engines/engine_metrics.ts";
 import type { Outside } from "../core/outside.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import { askForPage, pageTargets } from "./gauge_page.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../tests/memory_sockets.ts";
 import { type Peer, ScriptedServer } from "../../tests/scripted_server.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import type { EngineGauges } from "../core/engine_metrics.ts";
+import type { EngineGauges } from "../core/engines/engine_metrics.ts";
 import type { Address, LogFields } from "../core/outside.ts";
 import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";

@@ -12,7 +12,10 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { type EngineGauges, readEngineGauges } from "../core/engine_metrics.ts";
+import {
+  type EngineGauges,
+  readEngineGauges,
+} from "../core/engines/engine_metrics.ts";
 import type { Address, Clock } from "../core/outside.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import { readText } from "./answer_text.ts";

@@ -11,7 +11,10 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { ENDPOINTS_MAX, type EndpointTable } from "../core/endpoint_table.ts";
+import {
+  ENDPOINTS_MAX,
+  type EndpointTable,
+} from "../core/endpoints/endpoint_table.ts";
 import {
   type Health,
   type HealthEvent,
@@ -19,7 +22,7 @@ import {
   PROBE_RESULTS,
   type ProbeResult,
   stepHealth,
-} from "../core/health.ts";
+} from "../core/endpoints/health.ts";
 import type { Outside } from "../core/outside.ts";
 
 /** Why endpoints are ejected. */

@@ -8,9 +8,12 @@ import { assert, assertEquals } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
 import { VirtualClock } from "../../tests/memory_sockets.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { ENDPOINTS_MAX, EndpointTable } from "../core/endpoint_table.ts";
+import {
+  ENDPOINTS_MAX,
+  EndpointTable,
+} from "../core/endpoints/endpoint_table.ts";
 import type { LogFields } from "../core/outside.ts";
-import { PassiveHealth } from "../core/passive_health.ts";
+import { PassiveHealth } from "../core/endpoints/passive_health.ts";
 import { HealthBook, type ProbeOutcome } from "./health_book.ts";
 
 const PASSED: ProbeOutcome = { result: "passed", detail: "answered 200" };

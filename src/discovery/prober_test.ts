@@ -11,7 +11,7 @@ import {
   VirtualClock,
 } from "../../tests/memory_sockets.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import type { HealthSettings } from "../core/health_settings.ts";
+import type { HealthSettings } from "../core/endpoints/health_settings.ts";
 import { UpstreamClient } from "../upstream/client.ts";
 import type { ProbeOutcome } from "./health_book.ts";
 import { Prober } from "./prober.ts";

@@ -13,7 +13,7 @@
  */
 import type { GatewayError } from "../core/error.ts";
 import { shortHash } from "../core/hash.ts";
-import type { KeyPlan } from "../core/key_plan.ts";
+import type { KeyPlan } from "../core/scan/key_plan.ts";
 import type { Log } from "../core/outside.ts";
 import type { Call } from "./call.ts";
 import type { FailurePace } from "./failure_pace.ts";

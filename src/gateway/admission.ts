@@ -3,7 +3,7 @@
  *
  * A call whose session's endpoint is full is patient for a while before any
  * other endpoint will do; a call that no endpoint has room for waits in the
- * queue (`core/wait_queue.ts`), in the order of the scheduling policy.
+ * queue (`core/queue/wait_queue.ts`), in the order of the scheduling policy.
  *
  * Invariant: a call that waits holds its session and nothing else. It ends in
  * a place, in an error of the table, or with its client, and is gone from the
@@ -20,12 +20,12 @@ import type {
   Placed,
   Placement,
   PlaceRequest,
-} from "../core/placement.ts";
-import type { Pool } from "../core/pool.ts";
+} from "../core/placement/placement.ts";
+import type { Pool } from "../core/placement/pool.ts";
 import { type SchedulingPolicy, toLevel } from "../core/scheduling_policy.ts";
-import type { SessionTable } from "../core/session_table.ts";
-import type { WaitQueue } from "../core/wait_queue.ts";
-import { boostAtMs, type GiveUpReason } from "../core/waiting_call.ts";
+import type { SessionTable } from "../core/sessions/session_table.ts";
+import type { WaitQueue } from "../core/queue/wait_queue.ts";
+import { boostAtMs, type GiveUpReason } from "../core/queue/waiting_call.ts";
 import type { Hints } from "./hints.ts";
 import type { Tenancy } from "./tenancy.ts";
 

@@ -3,7 +3,7 @@
  * says stop.
  *
  * The first placement is the session's; each further one takes the next rank
- * that has not failed this call. What may be tried again is `core/retry.ts`;
+ * that has not failed this call. What may be tried again is `core/placement/retry.ts`;
  * the limit on attempts and the budget come on top.
  *
  * Invariant: one attempt is under way at a time, each has its own place on an
@@ -14,11 +14,11 @@
  */
 import { GatewayError } from "../core/error.ts";
 import type { Outside } from "../core/outside.ts";
-import type { PassiveHealth } from "../core/passive_health.ts";
-import type { Placed, Placement } from "../core/placement.ts";
+import type { PassiveHealth } from "../core/endpoints/passive_health.ts";
+import type { Placed, Placement } from "../core/placement/placement.ts";
 import { type Header, headerValue } from "../core/request.ts";
-import { mayTryAgain } from "../core/retry.ts";
-import type { RetryBudget } from "../core/retry_budget.ts";
+import { mayTryAgain } from "../core/placement/retry.ts";
+import type { RetryBudget } from "../core/placement/retry_budget.ts";
 import {
   type UpstreamClient,
   UpstreamError,

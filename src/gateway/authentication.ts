@@ -12,13 +12,13 @@
  * @module
  */
 import type { TenantsSettings } from "../config/tenants.ts";
-import { ApiKeyTable } from "../core/api_keys.ts";
+import { ApiKeyTable } from "../core/tenants/api_keys.ts";
 import { GatewayError } from "../core/error.ts";
 import type { HeaderList } from "../core/request.ts";
-import type { TenantLimits } from "../core/tenant_limits.ts";
-import { TenantScope } from "../core/tenant_scope.ts";
-import type { IssuedKey } from "../core/tenant_slots.ts";
-import type { TenantTally } from "../core/tenant_tally.ts";
+import type { TenantLimits } from "../core/tenants/tenant_limits.ts";
+import { TenantScope } from "../core/tenants/tenant_scope.ts";
+import type { IssuedKey } from "../core/tenants/tenant_slots.ts";
+import type { TenantTally } from "../core/tenants/tenant_tally.ts";
 import type { Call } from "./call.ts";
 import { type Caller, Tenancy } from "./tenancy.ts";
 

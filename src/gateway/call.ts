@@ -13,9 +13,9 @@
  *
  * @module
  */
-import type { KeyPlan } from "../core/key_plan.ts";
-import type { AffinityOutcome, Placed } from "../core/placement.ts";
-import type { Pool } from "../core/pool.ts";
+import type { KeyPlan } from "../core/scan/key_plan.ts";
+import type { AffinityOutcome, Placed } from "../core/placement/placement.ts";
+import type { Pool } from "../core/placement/pool.ts";
 import type { Header } from "../core/request.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
 import type { CallTrace } from "./call_trace.ts";
@@ -26,7 +26,7 @@ import type { Phase } from "./phase.ts";
 import type { Target } from "./routes.ts";
 import type { Sniffed } from "./sniff.ts";
 import type { Tenancy } from "./tenancy.ts";
-import type { Handshake } from "./websocket_handshake.ts";
+import type { Handshake } from "./tunnels/websocket_handshake.ts";
 
 /** What becomes known of a call on its way. */
 interface Gained {

@@ -6,7 +6,10 @@
  *
  * @module
  */
-import type { CapacitySample, CapacityTable } from "../core/capacity_table.ts";
+import type {
+  CapacitySample,
+  CapacityTable,
+} from "../core/endpoints/capacity_table.ts";
 import type { Call } from "./call.ts";
 
 /**

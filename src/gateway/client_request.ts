@@ -11,7 +11,7 @@
  */
 import type { BodySource } from "../core/body.ts";
 import type { HeaderList, RequestHead } from "../core/request.ts";
-import type { TunnelOffer } from "./client_end.ts";
+import type { TunnelOffer } from "./tunnels/client_end.ts";
 
 /** The body of a client's request. */
 export interface RequestBody extends BodySource {

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { BodySniff } from "../core/body_sniff.ts";
+import type { BodySniff } from "../core/scan/body_sniff.ts";
 import { headerValue, type RequestHead } from "../core/request.ts";
 import type { Inflater } from "./inflate.ts";
 

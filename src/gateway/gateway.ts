@@ -8,9 +8,9 @@
  *
  * @module
  */
-import type { Budget } from "../core/budget.ts";
+import type { Budget } from "../core/counting/budget.ts";
 import { asGatewayError, GatewayError } from "../core/error.ts";
-import type { KeyPlan } from "../core/key_plan.ts";
+import type { KeyPlan } from "../core/scan/key_plan.ts";
 import type { Socket } from "../core/outside.ts";
 import { headerValue } from "../core/request.ts";
 import { checkHead } from "./accept.ts";
@@ -35,8 +35,8 @@ import { isEventStream, isServed } from "./response_kind.ts";
 import { type Sniffed, Sniffer, type SniffLimits } from "./sniff.ts";
 import { StreamMeter } from "./stream_meter.ts";
 import { Transitions } from "./transitions.ts";
-import { Tunnels } from "./tunnels.ts";
-import { handshakeOf } from "./websocket_handshake.ts";
+import { Tunnels } from "./tunnels/tunnels.ts";
+import { handshakeOf } from "./tunnels/websocket_handshake.ts";
 
 /** Everything a gateway is made of. */
 export interface GatewayParts extends AttemptParts {

@@ -9,7 +9,7 @@
  * @module
  */
 import { shortHash } from "../core/hash.ts";
-import type { KeyPlan } from "../core/key_plan.ts";
+import type { KeyPlan } from "../core/scan/key_plan.ts";
 import type { RequestHead } from "../core/request.ts";
 import type { Roster } from "../core/roster.ts";
 import type { Call } from "./call.ts";

@@ -6,7 +6,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { test } from "../../tests/leakproof.ts";
-import { KeyPlan } from "../core/key_plan.ts";
+import { KeyPlan } from "../core/scan/key_plan.ts";
 import { Roster } from "../core/roster.ts";
 import { parseSource } from "../session_keys/parse.ts";
 import { type Call, newCall } from "./call.ts";

@@ -12,9 +12,9 @@
  *
  * @module
  */
-import type { CounterLayout } from "../core/counters.ts";
+import type { CounterLayout } from "../core/counting/counters.ts";
 import type { ErrorCode } from "../core/error.ts";
-import { Histogram, type HistogramFamily } from "../core/histogram.ts";
+import { Histogram, type HistogramFamily } from "../core/counting/histogram.ts";
 import { PHASES } from "./phase.ts";
 
 /**

@@ -7,11 +7,11 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
-import type { EndpointTable } from "../core/endpoint_table.ts";
+import type { EndpointTable } from "../core/endpoints/endpoint_table.ts";
 import { hashBytes, shortHash } from "../core/hash.ts";
 import type { Address } from "../core/outside.ts";
-import { type Pool, Pools } from "../core/pool.ts";
-import type { PoolPlan } from "../core/pool_plan.ts";
+import { type Pool, Pools } from "../core/placement/pool.ts";
+import type { PoolPlan } from "../core/placement/pool_plan.ts";
 
 /** Everything a gateway needs to place requests; can be posted to threads. */
 export interface RoutesData {

@@ -9,10 +9,10 @@
  *
  * @module
  */
-import type { Budget } from "../core/budget.ts";
+import type { Budget } from "../core/counting/budget.ts";
 import { GatewayError } from "../core/error.ts";
-import type { BodySniff, FoundKey } from "../core/body_sniff.ts";
-import type { KeyPlan } from "../core/key_plan.ts";
+import type { BodySniff, FoundKey } from "../core/scan/body_sniff.ts";
+import type { KeyPlan } from "../core/scan/key_plan.ts";
 import { headerValue, type RequestHead } from "../core/request.ts";
 import type { UpstreamBody } from "../upstream/client.ts";
 import type { ClientRequest, RequestBody } from "./client_request.ts";

@@ -11,11 +11,14 @@ import type { TenantSettings } from "../config/tenants.ts";
 import { type ErrorCode, GatewayError } from "../core/error.ts";
 import type { KeyHash } from "../core/hash.ts";
 import type { Header } from "../core/request.ts";
-import type { TenantLimits } from "../core/tenant_limits.ts";
-import type { TenantScope } from "../core/tenant_scope.ts";
-import type { IssuedKey } from "../core/tenant_slots.ts";
-import type { TenantOutcome, TenantTally } from "../core/tenant_tally.ts";
-import type { BucketLimit, Taking } from "../core/token_bucket.ts";
+import type { TenantLimits } from "../core/tenants/tenant_limits.ts";
+import type { TenantScope } from "../core/tenants/tenant_scope.ts";
+import type { IssuedKey } from "../core/tenants/tenant_slots.ts";
+import type {
+  TenantOutcome,
+  TenantTally,
+} from "../core/tenants/tenant_tally.ts";
+import type { BucketLimit, Taking } from "../core/tenants/token_bucket.ts";
 import type { RelayEnd } from "./relay.ts";
 
 /** A key, and all that follows from whose it is. */

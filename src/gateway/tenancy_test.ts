@@ -9,13 +9,13 @@ import { test } from "../../tests/leakproof.ts";
 import type { TenantSettings } from "../config/tenants.ts";
 import { type ErrorCode, GatewayError } from "../core/error.ts";
 import type { Header } from "../core/request.ts";
-import { TenantLimits } from "../core/tenant_limits.ts";
-import { TenantScope } from "../core/tenant_scope.ts";
+import { TenantLimits } from "../core/tenants/tenant_limits.ts";
+import { TenantScope } from "../core/tenants/tenant_scope.ts";
 import {
   TENANT_OUTCOMES,
   type TenantOutcome,
   TenantTally,
-} from "../core/tenant_tally.ts";
+} from "../core/tenants/tenant_tally.ts";
 import type { RelayEnd } from "./relay.ts";
 import { Tenancy } from "./tenancy.ts";
 

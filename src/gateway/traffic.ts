@@ -6,12 +6,15 @@
  *
  * @module
  */
-import { type CounterFamily, CounterLayout } from "../core/counters.ts";
+import {
+  type CounterFamily,
+  CounterLayout,
+} from "../core/counting/counters.ts";
 import { ERROR_TABLE, type ErrorCode } from "../core/error.ts";
-import type { EndpointTally } from "../core/endpoint_traffic.ts";
-import type { AffinityOutcome, Placed } from "../core/placement.ts";
+import type { EndpointTally } from "../core/endpoints/endpoint_traffic.ts";
+import type { AffinityOutcome, Placed } from "../core/placement/placement.ts";
 import { PhaseTimes, TIME_FAMILIES } from "./phase_times.ts";
-import { TUNNEL_FAMILIES, TunnelTraffic } from "./tunnel_traffic.ts";
+import { TUNNEL_FAMILIES, TunnelTraffic } from "./tunnels/tunnel_traffic.ts";
 
 /** Affinity outcomes in the order of their cells. */
 const AFFINITY_OUTCOMES = [

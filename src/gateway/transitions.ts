@@ -12,8 +12,8 @@
  * @module
  */
 import type { Outside } from "../core/outside.ts";
-import type { Placed } from "../core/placement.ts";
-import type { Pool } from "../core/pool.ts";
+import type { Placed } from "../core/placement/placement.ts";
+import type { Pool } from "../core/placement/pool.ts";
 import { Roster } from "../core/roster.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
 import { type Call, type Gain, newCall } from "./call.ts";

@@ -7,10 +7,10 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { test } from "../../tests/leakproof.ts";
-import { Counters } from "../core/counters.ts";
+import { Counters } from "../core/counting/counters.ts";
 import type { Log, LogFields } from "../core/outside.ts";
-import type { Placed } from "../core/placement.ts";
-import type { Pool } from "../core/pool.ts";
+import type { Placed } from "../core/placement/placement.ts";
+import type { Pool } from "../core/placement/pool.ts";
 import type { UpstreamResponse } from "../upstream/client.ts";
 import type { Call } from "./call.ts";
 import type { ClientRequest } from "./client_request.ts";

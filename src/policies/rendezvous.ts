@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { rankByRendezvous } from "../core/rendezvous.ts";
+import { rankByRendezvous } from "../core/placement/rendezvous.ts";
 import type {
   PolicyDeps,
   RoutingPolicy,

@@ -12,8 +12,8 @@
  * @module
  */
 import type { HeaderList } from "../core/request.ts";
-import type { ClientEnd, TunnelOffer } from "../gateway/client_end.ts";
-import type { Close } from "../gateway/websocket_close.ts";
+import type { ClientEnd, TunnelOffer } from "../gateway/tunnels/client_end.ts";
+import type { Close } from "../gateway/tunnels/websocket_close.ts";
 
 /**
  * 120 s: a client that is silent for half of it is pinged, and dropped when it

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
 import type { HeaderList } from "../core/request.ts";
-import { KeyPlan } from "../core/key_plan.ts";
+import { KeyPlan } from "../core/scan/key_plan.ts";
 import { DEFAULT_SESSION_KEYS } from "./defaults.ts";
 import { isPerRequestId, parseSource } from "./parse.ts";
 

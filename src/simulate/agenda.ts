@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { type HeapEntry, IndexedHeap } from "../core/indexed_heap.ts";
+import { type HeapEntry, IndexedHeap } from "../core/queue/indexed_heap.ts";
 
 /** Something that will happen. */
 interface Entry extends HeapEntry {

@@ -13,25 +13,25 @@
  *
  * @module
  */
-import { CapacityTable } from "../core/capacity_table.ts";
-import { EndpointChoice } from "../core/endpoint_choice.ts";
-import { EndpointSlots } from "../core/endpoint_slots.ts";
-import { EndpointTable } from "../core/endpoint_table.ts";
+import { CapacityTable } from "../core/endpoints/capacity_table.ts";
+import { EndpointChoice } from "../core/placement/endpoint_choice.ts";
+import { EndpointSlots } from "../core/endpoints/endpoint_slots.ts";
+import { EndpointTable } from "../core/endpoints/endpoint_table.ts";
 import { hashBytes, type KeyHash } from "../core/hash.ts";
-import { Ledger } from "../core/ledger.ts";
+import { Ledger } from "../core/placement/ledger.ts";
 import {
   type Held,
   type Placed,
   Placement,
   type PlaceRequest,
-} from "../core/placement.ts";
-import { type Pool, Pools } from "../core/pool.ts";
-import { buildPools } from "../core/pool_plan.ts";
-import { QueueBoard } from "../core/queue_board.ts";
+} from "../core/placement/placement.ts";
+import { type Pool, Pools } from "../core/placement/pool.ts";
+import { buildPools } from "../core/placement/pool_plan.ts";
+import { QueueBoard } from "../core/queue/queue_board.ts";
 import { type SchedulingPolicy, toLevel } from "../core/scheduling_policy.ts";
-import { SessionTable } from "../core/session_table.ts";
-import { WaitQueue } from "../core/wait_queue.ts";
-import { boostAtMs } from "../core/waiting_call.ts";
+import { SessionTable } from "../core/sessions/session_table.ts";
+import { WaitQueue } from "../core/queue/wait_queue.ts";
+import { boostAtMs } from "../core/queue/waiting_call.ts";
 import { rendezvous } from "../policies/rendezvous.ts";
 import { roundRobin } from "../policies/round_robin.ts";
 import type { Contender } from "./contenders.ts";

@@ -10,8 +10,8 @@
  *
  * @module
  */
-import { FORMAT, snapshotBytes } from "../core/session_snapshot.ts";
-import { SnapshotRefusal } from "../core/snapshot_head.ts";
+import { FORMAT, snapshotBytes } from "../core/sessions/session_snapshot.ts";
+import { SnapshotRefusal } from "../core/sessions/snapshot_head.ts";
 
 /** Sessions say who talks to which engine: nobody else's business. */
 const FILE_MODE = 0o600;

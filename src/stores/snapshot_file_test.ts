@@ -8,8 +8,8 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
 import { keyOf } from "../../tests/placement_world.ts";
 import { SnapshotSite } from "../../tests/snapshot_site.ts";
-import { FORMAT, openSnapshot } from "../core/session_snapshot.ts";
-import { SnapshotRefusal } from "../core/snapshot_head.ts";
+import { FORMAT, openSnapshot } from "../core/sessions/session_snapshot.ts";
+import { SnapshotRefusal } from "../core/sessions/snapshot_head.ts";
 import { SnapshotFile, type SnapshotPieces } from "./snapshot_file.ts";
 
 const NOW_MS = 1_700_000_000_000;

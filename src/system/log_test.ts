@@ -5,7 +5,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
-import { LOG_LEVELS, LogBoard } from "../core/log_board.ts";
+import { LOG_LEVELS, LogBoard } from "../core/counting/log_board.ts";
 import { lineLog } from "./log.ts";
 
 test("lineLog() writes what is of its level or above, as it is then", () => {

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { LoopLags } from "../core/loop_lag.ts";
+import type { LoopLags } from "../core/counting/loop_lag.ts";
 import type { Clock } from "../core/outside.ts";
 
 /**

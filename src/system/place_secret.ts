@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { PlaceSecret } from "../core/session_place.ts";
+import type { PlaceSecret } from "../core/sessions/session_place.ts";
 
 /** A secret for one process, which all of its threads share. */
 export function drawPlaceSecret(): PlaceSecret {

@@ -15,12 +15,12 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
-import { EndpointChoice } from "../core/endpoint_choice.ts";
-import { Ledger } from "../core/ledger.ts";
-import { PassiveHealth } from "../core/passive_health.ts";
-import { Placement } from "../core/placement.ts";
-import type { QueueBoard } from "../core/queue_board.ts";
-import { WaitQueue } from "../core/wait_queue.ts";
+import { EndpointChoice } from "../core/placement/endpoint_choice.ts";
+import { Ledger } from "../core/placement/ledger.ts";
+import { PassiveHealth } from "../core/endpoints/passive_health.ts";
+import { Placement } from "../core/placement/placement.ts";
+import type { QueueBoard } from "../core/queue/queue_board.ts";
+import { WaitQueue } from "../core/queue/wait_queue.ts";
 import { Admission } from "../gateway/admission.ts";
 import { CapacityEvidence } from "../gateway/capacity_evidence.ts";
 import type { Answer, ClientRequest } from "../gateway/client_request.ts";

@@ -7,7 +7,7 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
-import { KeyPlan } from "../core/key_plan.ts";
+import { KeyPlan } from "../core/scan/key_plan.ts";
 import { parseSource } from "../session_keys/parse.ts";
 
 /** Compiles the plan of a checked configuration. */

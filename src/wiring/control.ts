@@ -13,11 +13,11 @@ import {
   type HoldingReading,
   metricsRegistry,
   type ProcessReading,
-} from "../admin/metrics.ts";
+} from "../admin/metrics/metrics.ts";
 import type { Config } from "../config/config.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
 import type { Outside } from "../core/outside.ts";
-import type { PlanMemory } from "../core/plan_memory.ts";
+import type { PlanMemory } from "../core/placement/plan_memory.ts";
 import { Directory } from "../discovery/directory.ts";
 import { HealthBook } from "../discovery/health_book.ts";
 import type { RoutesData } from "../gateway/routes.ts";

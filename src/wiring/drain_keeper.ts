@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { ENDPOINTS_MAX } from "../core/endpoint_table.ts";
+import { ENDPOINTS_MAX } from "../core/endpoints/endpoint_table.ts";
 import type { Log } from "../core/outside.ts";
 import type { DrainFile } from "../stores/drain_file.ts";
 import type { Control } from "./control.ts";

@@ -12,7 +12,7 @@
  * @module
  */
 import type { EndpointSpec } from "../core/endpoint.ts";
-import { ENDPOINTS_MAX } from "../core/endpoint_table.ts";
+import { ENDPOINTS_MAX } from "../core/endpoints/endpoint_table.ts";
 
 /** The settings that can be overridden. */
 export type Overridable = Pick<EndpointSpec, "weight" | "maxInFlight">;

@@ -8,7 +8,7 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
-import type { CapacityTable } from "../core/capacity_table.ts";
+import type { CapacityTable } from "../core/endpoints/capacity_table.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
 import type { Outside } from "../core/outside.ts";
 import type { Directory } from "../discovery/directory.ts";

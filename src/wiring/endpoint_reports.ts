@@ -7,7 +7,7 @@
  * @module
  */
 import type { EndpointReport } from "../admin/endpoint_api.ts";
-import type { PoolPlan } from "../core/pool_plan.ts";
+import type { PoolPlan } from "../core/placement/pool_plan.ts";
 import type { Control } from "./control.ts";
 
 /** Reports on every listed endpoint, in the order of the list. */

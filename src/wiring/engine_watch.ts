@@ -6,11 +6,11 @@
  *
  * @module
  */
-import type { EndpointStatus } from "../admin/metrics.ts";
+import type { EndpointStatus } from "../admin/metrics/metrics.ts";
 import type { EngineMetricsSettings } from "../config/engine_metrics.ts";
-import type { CapacityTable } from "../core/capacity_table.ts";
+import type { CapacityTable } from "../core/endpoints/capacity_table.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
-import type { EngineGauges } from "../core/engine_metrics.ts";
+import type { EngineGauges } from "../core/engines/engine_metrics.ts";
 import type { Outside } from "../core/outside.ts";
 import { GaugeWatch } from "../discovery/engine_gauges.ts";
 import type { CredentialOf } from "../discovery/question.ts";

@@ -11,7 +11,7 @@
  *
  * @module
  */
-import type { EndpointStatus } from "../admin/metrics.ts";
+import type { EndpointStatus } from "../admin/metrics/metrics.ts";
 import type { Clock } from "../core/outside.ts";
 
 /**

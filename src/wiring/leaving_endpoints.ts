@@ -8,7 +8,7 @@
  *
  * @module
  */
-import type { EndpointTable } from "../core/endpoint_table.ts";
+import type { EndpointTable } from "../core/endpoints/endpoint_table.ts";
 import type { Log } from "../core/outside.ts";
 
 /** What is looked at. */

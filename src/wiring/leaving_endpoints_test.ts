@@ -5,8 +5,8 @@
  */
 import { assertEquals } from "@std/assert";
 import { test } from "../../tests/leakproof.ts";
-import { EndpointSlots } from "../core/endpoint_slots.ts";
-import { EndpointTable } from "../core/endpoint_table.ts";
+import { EndpointSlots } from "../core/endpoints/endpoint_slots.ts";
+import { EndpointTable } from "../core/endpoints/endpoint_table.ts";
 import { LeavingEndpoints } from "./leaving_endpoints.ts";
 
 function world() {

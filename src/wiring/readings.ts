@@ -6,7 +6,10 @@
  *
  * @module
  */
-import type { HoldingReading, ProcessReading } from "../admin/metrics.ts";
+import type {
+  HoldingReading,
+  ProcessReading,
+} from "../admin/metrics/metrics.ts";
 import type { Config } from "../config/config.ts";
 import { LEVEL_COUNT } from "../core/scheduling_policy.ts";
 import { processUse } from "../system/process_facts.ts";

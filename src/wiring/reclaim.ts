@@ -7,9 +7,9 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
-import { Ledger } from "../core/ledger.ts";
-import { PlaceKeeper } from "../core/place_keeper.ts";
-import { TenantLimits } from "../core/tenant_limits.ts";
+import { Ledger } from "../core/placement/ledger.ts";
+import { PlaceKeeper } from "../core/placement/place_keeper.ts";
+import { TenantLimits } from "../core/tenants/tenant_limits.ts";
 import { budgetOf, type SharedState } from "./shared_state.ts";
 
 /** Takes back all that the requests of worker `index` held. */

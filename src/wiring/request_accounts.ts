@@ -7,7 +7,7 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
-import type { KeyPlan } from "../core/key_plan.ts";
+import type { KeyPlan } from "../core/scan/key_plan.ts";
 import type { Outside } from "../core/outside.ts";
 import { AccessLog, type AccessSink } from "../gateway/access_log.ts";
 import { type SpanSink, Tracer } from "../gateway/call_trace.ts";

@@ -11,10 +11,10 @@
  *
  * @module
  */
-import { ENDPOINTS_MAX } from "../core/endpoint_table.ts";
+import { ENDPOINTS_MAX } from "../core/endpoints/endpoint_table.ts";
 import type { Clock } from "../core/outside.ts";
-import { SessionCount } from "../core/session_count.ts";
-import type { SessionTable } from "../core/session_table.ts";
+import { SessionCount } from "../core/sessions/session_count.ts";
+import type { SessionTable } from "../core/sessions/session_table.ts";
 
 /** Milliseconds between two steps of the walk. */
 const STEP_MS = 250;

@@ -4,9 +4,9 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { packBinding } from "../core/binding.ts";
+import { packBinding } from "../core/sessions/binding.ts";
 import { finalize32 } from "../core/hash.ts";
-import { SessionTable } from "../core/session_table.ts";
+import { SessionTable } from "../core/sessions/session_table.ts";
 import { test } from "../../tests/leakproof.ts";
 import { VirtualClock } from "../../tests/memory_sockets.ts";
 import { SessionCensus } from "./session_census.ts";

@@ -21,13 +21,13 @@ import type {
   SessionQuery,
   SessionReport,
 } from "../admin/session_api.ts";
-import { FAILURES, slotOfBinding } from "../core/binding.ts";
+import { FAILURES, slotOfBinding } from "../core/sessions/binding.ts";
 import { type KeyHash, shortHash } from "../core/hash.ts";
 import type { Clock } from "../core/outside.ts";
-import { type Pool, Pools } from "../core/pool.ts";
+import { type Pool, Pools } from "../core/placement/pool.ts";
 import { hashKey } from "../core/session_key.ts";
-import type { SessionView } from "../core/session_sweep.ts";
-import { TenantScope } from "../core/tenant_scope.ts";
+import type { SessionView } from "../core/sessions/session_sweep.ts";
+import { TenantScope } from "../core/tenants/tenant_scope.ts";
 import type { Control } from "./control.ts";
 
 /**

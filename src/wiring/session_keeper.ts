@@ -2,9 +2,8 @@
  * Keeps the sessions of a gateway over a restart: a snapshot from time to time
  * and at the end, and the way back at the start.
  *
- * A file that cannot be used is told in the log and left where it is until the
- * next snapshot takes its place. It is not moved aside: such files would pile
- * up, and what is in them has gone idle before anybody looks.
+ * A file that cannot be used is told in the log and left until the next snapshot
+ * takes its place. Moved aside, such files would pile up.
  *
  * Two gateways may share a directory while one takes over from the other. Each
  * file is whole, and one that is ending leaves it to the one that has begun to
@@ -15,14 +14,14 @@
  *
  * @module
  */
-import type { SnapshotReport } from "../admin/snapshot_metrics.ts";
+import type { SnapshotReport } from "../admin/metrics/snapshot_metrics.ts";
 import type { Outside } from "../core/outside.ts";
-import type { PlanMemory } from "../core/plan_memory.ts";
-import type { PoolPlan } from "../core/pool_plan.ts";
-import { SessionRestore } from "../core/session_restore.ts";
-import { openSnapshot, type Snapshot } from "../core/session_snapshot.ts";
-import { SnapshotRefusal } from "../core/snapshot_head.ts";
-import { SnapshotWriter } from "../core/snapshot_writer.ts";
+import type { PlanMemory } from "../core/placement/plan_memory.ts";
+import type { PoolPlan } from "../core/placement/pool_plan.ts";
+import { SessionRestore } from "../core/sessions/session_restore.ts";
+import * as snapshots from "../core/sessions/session_snapshot.ts";
+import { SnapshotRefusal } from "../core/sessions/snapshot_head.ts";
+import { SnapshotWriter } from "../core/sessions/snapshot_writer.ts";
 import type { SnapshotFile } from "../stores/snapshot_file.ts";
 import type { Control } from "./control.ts";
 
@@ -69,7 +68,7 @@ export class SessionKeeper {
     restored: 0,
     refused: 0,
   };
-  #snapshot: Snapshot | undefined;
+  #snapshot: snapshots.Snapshot | undefined;
   #writing: Promise<void> | undefined;
   #claiming = Promise.resolve();
   #cancel: () => void = () => {};
@@ -100,7 +99,7 @@ export class SessionKeeper {
     try {
       const bytes = await file.read();
       if (bytes === undefined) return undefined;
-      const snapshot = openSnapshot(bytes);
+      const snapshot = snapshots.openSnapshot(bytes);
       const { plan, writtenAtMs } = snapshot.head;
       if (clock.nowMs() - writtenAtMs >= idleTtlMs) {
         log("info", "sessions.expired", {
@@ -193,7 +192,7 @@ export class SessionKeeper {
     });
   }
 
-  async #restore(snapshot: Snapshot): Promise<void> {
+  async #restore(snapshot: snapshots.Snapshot): Promise<void> {
     const { control, file, idleTtlMs, outside } = this.#parts;
     const { clock, log } = outside;
     const nowMs = clock.nowMs();

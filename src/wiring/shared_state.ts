@@ -7,18 +7,24 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
-import { Budget } from "../core/budget.ts";
-import { type CapacityBuffers, CapacityTable } from "../core/capacity_table.ts";
-import { Counters } from "../core/counters.ts";
-import { EndpointTable } from "../core/endpoint_table.ts";
-import { EndpointTraffic } from "../core/endpoint_traffic.ts";
-import { Ledger } from "../core/ledger.ts";
-import { LoopLags } from "../core/loop_lag.ts";
-import { QueueBoard } from "../core/queue_board.ts";
-import type { PlaceSecret } from "../core/session_place.ts";
-import { SessionTable } from "../core/session_table.ts";
-import { type TenantBuffers, TenantLimits } from "../core/tenant_limits.ts";
-import { TenantTally } from "../core/tenant_tally.ts";
+import { Budget } from "../core/counting/budget.ts";
+import {
+  type CapacityBuffers,
+  CapacityTable,
+} from "../core/endpoints/capacity_table.ts";
+import { Counters } from "../core/counting/counters.ts";
+import { EndpointTable } from "../core/endpoints/endpoint_table.ts";
+import { EndpointTraffic } from "../core/endpoints/endpoint_traffic.ts";
+import { Ledger } from "../core/placement/ledger.ts";
+import { LoopLags } from "../core/counting/loop_lag.ts";
+import { QueueBoard } from "../core/queue/queue_board.ts";
+import type { PlaceSecret } from "../core/sessions/session_place.ts";
+import { SessionTable } from "../core/sessions/session_table.ts";
+import {
+  type TenantBuffers,
+  TenantLimits,
+} from "../core/tenants/tenant_limits.ts";
+import { TenantTally } from "../core/tenants/tenant_tally.ts";
 import { trafficLayout } from "../gateway/traffic.ts";
 import { keyPlanOf } from "./configured_keys.ts";
 

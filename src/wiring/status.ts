@@ -14,8 +14,8 @@ import type {
   LiveRequest,
   TrafficView,
 } from "../admin/status.ts";
-import type { Counters } from "../core/counters.ts";
-import type { EndpointStatus } from "../admin/metrics.ts";
+import type { Counters } from "../core/counting/counters.ts";
+import type { EndpointStatus } from "../admin/metrics/metrics.ts";
 import type { Control } from "./control.ts";
 import { endpointReports } from "./endpoint_reports.ts";
 

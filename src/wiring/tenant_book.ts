@@ -8,11 +8,14 @@
  *
  * @module
  */
-import type { TenantReading } from "../admin/tenant_metrics.ts";
+import type { TenantReading } from "../admin/metrics/tenant_metrics.ts";
 import { TENANTS_MAX } from "../core/tenant.ts";
-import type { TenantLimits } from "../core/tenant_limits.ts";
-import type { IssuedKey } from "../core/tenant_slots.ts";
-import { TENANT_OUTCOMES, type TenantTally } from "../core/tenant_tally.ts";
+import type { TenantLimits } from "../core/tenants/tenant_limits.ts";
+import type { IssuedKey } from "../core/tenants/tenant_slots.ts";
+import {
+  TENANT_OUTCOMES,
+  type TenantTally,
+} from "../core/tenants/tenant_tally.ts";
 
 /** Stands for whoever is not shown; a tenant of that name is among them. */
 const OTHER = "other";

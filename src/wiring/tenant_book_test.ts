@@ -8,9 +8,9 @@ import fc from "fast-check";
 import { test } from "../../tests/leakproof.ts";
 import type { ApiKey } from "../core/api_key.ts";
 import { TENANTS_MAX } from "../core/tenant.ts";
-import { TenantLimits } from "../core/tenant_limits.ts";
-import { TenantSlots } from "../core/tenant_slots.ts";
-import { TenantTally } from "../core/tenant_tally.ts";
+import { TenantLimits } from "../core/tenants/tenant_limits.ts";
+import { TenantSlots } from "../core/tenants/tenant_slots.ts";
+import { TenantTally } from "../core/tenants/tenant_tally.ts";
 import { TenantBook } from "./tenant_book.ts";
 
 /** A book, and what takes keys and counts requests for it. */

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { LogBoard } from "../core/log_board.ts";
+import { LogBoard } from "../core/counting/log_board.ts";
 import type { Clock, Log } from "../core/outside.ts";
 import type { AccessRecord } from "../gateway/access_log.ts";
 import type { WorkerReport } from "../server/worker_messages.ts";

@@ -12,7 +12,7 @@
  */
 import type { Config } from "../config/config.ts";
 import { Register } from "../core/plugin.ts";
-import { RetryBudget } from "../core/retry_budget.ts";
+import { RetryBudget } from "../core/placement/retry_budget.ts";
 import type { RoutingPolicy } from "../core/routing_policy.ts";
 import type { SchedulingPolicy } from "../core/scheduling_policy.ts";
 import type { QueueSettings } from "../gateway/admission.ts";

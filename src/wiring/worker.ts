@@ -8,7 +8,7 @@
  */
 import type { Config } from "../config/config.ts";
 import { collectorOf } from "../config/tracing.ts";
-import { LoopLags } from "../core/loop_lag.ts";
+import { LoopLags } from "../core/counting/loop_lag.ts";
 import type { RoutesData } from "../gateway/routes.ts";
 import {
   HEARTBEAT_MS,

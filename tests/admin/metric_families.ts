@@ -10,18 +10,18 @@ import type { Registry } from "prom-client";
 import {
   type EndpointStatus,
   metricsRegistry,
-} from "../../src/admin/metrics.ts";
-import { registerBuild } from "../../src/admin/process_metrics.ts";
+} from "../../src/admin/metrics/metrics.ts";
+import { registerBuild } from "../../src/admin/metrics/process_metrics.ts";
 import { registerReloads } from "../../src/admin/reload_outcome.ts";
-import { registerSnapshots } from "../../src/admin/snapshot_metrics.ts";
+import { registerSnapshots } from "../../src/admin/metrics/snapshot_metrics.ts";
 import {
   CAPACITY_CHANGES,
   type CapacityCause,
-} from "../../src/core/capacity.ts";
-import { Counters } from "../../src/core/counters.ts";
-import { EndpointTraffic } from "../../src/core/endpoint_traffic.ts";
+} from "../../src/core/endpoints/capacity.ts";
+import { Counters } from "../../src/core/counting/counters.ts";
+import { EndpointTraffic } from "../../src/core/endpoints/endpoint_traffic.ts";
 import { LEVEL_COUNT } from "../../src/core/scheduling_policy.ts";
-import { TENANT_OUTCOMES } from "../../src/core/tenant_tally.ts";
+import { TENANT_OUTCOMES } from "../../src/core/tenants/tenant_tally.ts";
 import { Traffic, trafficLayout } from "../../src/gateway/traffic.ts";
 import { DEFAULT_SESSION_KEYS } from "../../src/session_keys/defaults.ts";
 

@@ -16,7 +16,7 @@ import { loadConfig } from "../../src/cli/load_config.ts";
 import { LOAD_NAMES } from "../../src/cli/load_names.ts";
 import { serve } from "../../src/cli/serve.ts";
 import type { Config } from "../../src/config/config.ts";
-import { Ledger } from "../../src/core/ledger.ts";
+import { Ledger } from "../../src/core/placement/ledger.ts";
 import {
   attachSharedState,
   budgetOf,

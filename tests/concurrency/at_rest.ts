@@ -7,9 +7,13 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { tagOf } from "../../src/core/session_owner.ts";
-import { FIELD, fieldsOf, LAYOUT } from "../../src/core/session_record.ts";
-import type { SessionTable } from "../../src/core/session_table.ts";
+import { tagOf } from "../../src/core/sessions/session_owner.ts";
+import {
+  FIELD,
+  fieldsOf,
+  LAYOUT,
+} from "../../src/core/sessions/session_record.ts";
+import type { SessionTable } from "../../src/core/sessions/session_table.ts";
 
 /** Looks at every record: all must be free or idle, and counted. */
 export function assertAtRest(table: SessionTable): void {

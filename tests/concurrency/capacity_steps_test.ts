@@ -10,9 +10,9 @@ import {
   CAPACITY_CHANGES,
   type CapacityCause,
   LEARNED_LIMIT,
-} from "../../src/core/capacity.ts";
-import { CapacityTable } from "../../src/core/capacity_table.ts";
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
+} from "../../src/core/endpoints/capacity.ts";
+import { CapacityTable } from "../../src/core/endpoints/capacity_table.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
 import { test } from "../leakproof.ts";
 import { interrupted } from "./between_steps.ts";
 

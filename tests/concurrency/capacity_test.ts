@@ -6,9 +6,12 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { type CapacityCause, LEARNED_LIMIT } from "../../src/core/capacity.ts";
-import { CapacityTable } from "../../src/core/capacity_table.ts";
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
+import {
+  type CapacityCause,
+  LEARNED_LIMIT,
+} from "../../src/core/endpoints/capacity.ts";
+import { CapacityTable } from "../../src/core/endpoints/capacity_table.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
 import { test } from "../leakproof.ts";
 import type { CapacityReport, CapacityTask } from "./capacity_worker.ts";
 

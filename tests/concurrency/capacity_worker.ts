@@ -5,12 +5,12 @@
  *
  * @module
  */
-import type { CapacityCause } from "../../src/core/capacity.ts";
+import type { CapacityCause } from "../../src/core/endpoints/capacity.ts";
 import {
   type CapacityBuffers,
   CapacityTable,
-} from "../../src/core/capacity_table.ts";
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
+} from "../../src/core/endpoints/capacity_table.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
 
 /** What a thread is told to do. */
 export interface CapacityTask {

@@ -6,7 +6,7 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
 import { test } from "../leakproof.ts";
 import type { EjectTask } from "./eject_worker.ts";
 

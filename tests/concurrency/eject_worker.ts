@@ -7,8 +7,8 @@
  *
  * @module
  */
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
-import { PassiveHealth } from "../../src/core/passive_health.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
+import { PassiveHealth } from "../../src/core/endpoints/passive_health.ts";
 
 /** Looks before a thread goes to sleep; waking up would cost it the race. */
 const SPINS_MAX = 20_000;

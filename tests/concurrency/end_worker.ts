@@ -7,8 +7,8 @@
  * @module
  */
 import type { KeyHash } from "../../src/core/hash.ts";
-import { tagOf } from "../../src/core/session_owner.ts";
-import { SessionTable } from "../../src/core/session_table.ts";
+import { tagOf } from "../../src/core/sessions/session_owner.ts";
+import { SessionTable } from "../../src/core/sessions/session_table.ts";
 import { seededRandom } from "../placement_world.ts";
 import { answerTasks, type ThreadTask, waitForAll } from "./threads.ts";
 

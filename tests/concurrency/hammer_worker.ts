@@ -9,10 +9,10 @@
  *
  * @module
  */
-import { packBinding } from "../../src/core/binding.ts";
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
+import { packBinding } from "../../src/core/sessions/binding.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
 import type { KeyHash } from "../../src/core/hash.ts";
-import { SessionTable } from "../../src/core/session_table.ts";
+import { SessionTable } from "../../src/core/sessions/session_table.ts";
 import { seededRandom } from "../placement_world.ts";
 import { answerTasks, type ThreadTask, waitForAll } from "./threads.ts";
 

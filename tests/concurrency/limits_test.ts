@@ -5,7 +5,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { TenantLimits } from "../../src/core/tenant_limits.ts";
+import { TenantLimits } from "../../src/core/tenants/tenant_limits.ts";
 import { test } from "../leakproof.ts";
 import type { LimitsReport, LimitsTask } from "./limits_worker.ts";
 import { runThreads } from "./threads.ts";

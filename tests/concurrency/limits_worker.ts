@@ -8,8 +8,8 @@
 import {
   type TenantBuffers,
   TenantLimits,
-} from "../../src/core/tenant_limits.ts";
-import type { BucketLimit } from "../../src/core/token_bucket.ts";
+} from "../../src/core/tenants/tenant_limits.ts";
+import type { BucketLimit } from "../../src/core/tenants/token_bucket.ts";
 import { answerTasks, type ThreadTask, waitForAll } from "./threads.ts";
 
 /** What a thread is told to do. */

@@ -11,7 +11,7 @@
  */
 import { stub } from "@std/testing/mock";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { PlaceKeeper } from "../../src/core/place_keeper.ts";
+import { PlaceKeeper } from "../../src/core/placement/place_keeper.ts";
 import { test } from "../leakproof.ts";
 import { type Arrival, QueueWorld, type WorldCall } from "../queue_world.ts";
 import { interrupted } from "./between_steps.ts";

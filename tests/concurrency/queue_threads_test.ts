@@ -8,8 +8,8 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
-import { QueueBoard } from "../../src/core/queue_board.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
+import { QueueBoard } from "../../src/core/queue/queue_board.ts";
 import { LEVEL_COUNT } from "../../src/core/scheduling_policy.ts";
 import { test } from "../leakproof.ts";
 import type { QueueReport, QueueTask } from "./queue_worker.ts";

@@ -12,13 +12,13 @@
  *
  * @module
  */
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
-import { PlaceKeeper } from "../../src/core/place_keeper.ts";
-import { type Pool, Pools } from "../../src/core/pool.ts";
-import { buildPools } from "../../src/core/pool_plan.ts";
-import { QueueBoard } from "../../src/core/queue_board.ts";
-import { WaitQueue } from "../../src/core/wait_queue.ts";
-import type { WaitingCall } from "../../src/core/waiting_call.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
+import { PlaceKeeper } from "../../src/core/placement/place_keeper.ts";
+import { type Pool, Pools } from "../../src/core/placement/pool.ts";
+import { buildPools } from "../../src/core/placement/pool_plan.ts";
+import { QueueBoard } from "../../src/core/queue/queue_board.ts";
+import { WaitQueue } from "../../src/core/queue/wait_queue.ts";
+import type { WaitingCall } from "../../src/core/queue/waiting_call.ts";
 import { seededRandom } from "../placement_world.ts";
 import { answerTasks, type ThreadTask, waitForAll } from "./threads.ts";
 

@@ -6,7 +6,7 @@
  * @module
  */
 import type { KeyHash } from "../../src/core/hash.ts";
-import { SessionTable } from "../../src/core/session_table.ts";
+import { SessionTable } from "../../src/core/sessions/session_table.ts";
 import { seededRandom } from "../placement_world.ts";
 import { answerTasks, type ThreadTask, waitForAll } from "./threads.ts";
 

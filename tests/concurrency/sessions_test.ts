@@ -10,7 +10,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import type { KeyHash } from "../../src/core/hash.ts";
-import { SessionTable } from "../../src/core/session_table.ts";
+import { SessionTable } from "../../src/core/sessions/session_table.ts";
 import { test } from "../leakproof.ts";
 import { assertAtRest } from "./at_rest.ts";
 import type { EndReport, EndTask } from "./end_worker.ts";

@@ -12,8 +12,8 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import type { KeyHash } from "../../src/core/hash.ts";
-import { tagOf } from "../../src/core/session_owner.ts";
-import { SessionTable } from "../../src/core/session_table.ts";
+import { tagOf } from "../../src/core/sessions/session_owner.ts";
+import { SessionTable } from "../../src/core/sessions/session_table.ts";
 import { test } from "../leakproof.ts";
 import { assertAtRest } from "./at_rest.ts";
 import { interrupted } from "./between_steps.ts";

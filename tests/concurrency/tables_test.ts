@@ -9,10 +9,10 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
 import type { KeyHash } from "../../src/core/hash.ts";
-import { firstOfBucket } from "../../src/core/session_place.ts";
-import { SessionTable } from "../../src/core/session_table.ts";
+import { firstOfBucket } from "../../src/core/sessions/session_place.ts";
+import { SessionTable } from "../../src/core/sessions/session_table.ts";
 import { test } from "../leakproof.ts";
 import type { HammerReport, HammerTask } from "./hammer_worker.ts";
 import { runThreads } from "./threads.ts";

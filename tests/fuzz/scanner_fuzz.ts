@@ -12,9 +12,12 @@
  *
  * @module
  */
-import { JsonScanner, type ScanStatus } from "../../src/core/json_scanner.ts";
-import { MemberPaths } from "../../src/core/member_paths.ts";
-import type { ScanSink } from "../../src/core/scan_sink.ts";
+import {
+  JsonScanner,
+  type ScanStatus,
+} from "../../src/core/scan/json_scanner.ts";
+import { MemberPaths } from "../../src/core/scan/member_paths.ts";
+import type { ScanSink } from "../../src/core/scan/scan_sink.ts";
 import { DocumentMaker } from "./json_documents.ts";
 import { type Finding, referenceFindings, toHex } from "./json_reference.ts";
 import type { FuzzOptions } from "./fuzz_options.ts";

@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { hashBytes } from "../../src/core/hash.ts";
-import { SessionTable } from "../../src/core/session_table.ts";
+import { SessionTable } from "../../src/core/sessions/session_table.ts";
 import { test } from "../leakproof.ts";
 import { RawClient } from "./raw_client.ts";
 import { withWorld } from "./world.ts";

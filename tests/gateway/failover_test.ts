@@ -1,7 +1,7 @@
 /**
  * The replay rule at real sockets: engines count what reaches them.
  *
- * Every row of the table in `src/core/retry.ts` is here by what went wrong,
+ * Every row of the table in `src/core/placement/retry.ts` is here by what went wrong,
  * and the count of requests says whether anything was sent twice.
  *
  * @module

@@ -10,10 +10,13 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import type { EndpointTable } from "../../src/core/endpoint_table.ts";
-import type { AffinityOutcome, Placed } from "../../src/core/placement.ts";
-import { QueueBoard } from "../../src/core/queue_board.ts";
-import { WaitQueue } from "../../src/core/wait_queue.ts";
+import type { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
+import type {
+  AffinityOutcome,
+  Placed,
+} from "../../src/core/placement/placement.ts";
+import { QueueBoard } from "../../src/core/queue/queue_board.ts";
+import { WaitQueue } from "../../src/core/queue/wait_queue.ts";
 import { Admission } from "../../src/gateway/admission.ts";
 import { NO_HINTS } from "../../src/gateway/hints.ts";
 import { fcfs } from "../../src/scheduling/fcfs.ts";

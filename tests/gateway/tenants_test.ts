@@ -6,7 +6,7 @@
  */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { parseKeyLines } from "../../src/config/key_lines.ts";
-import { TenantLimits } from "../../src/core/tenant_limits.ts";
+import { TenantLimits } from "../../src/core/tenants/tenant_limits.ts";
 import { test } from "../leakproof.ts";
 import type { Peer } from "../scripted_server.ts";
 import { call, RawClient } from "./raw_client.ts";

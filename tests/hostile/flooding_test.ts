@@ -13,8 +13,8 @@ import { hashBytes, type KeyHash } from "../../src/core/hash.ts";
 import {
   firstOfBucket,
   type PlaceSecret,
-} from "../../src/core/session_place.ts";
-import { SessionTable } from "../../src/core/session_table.ts";
+} from "../../src/core/sessions/session_place.ts";
+import { SessionTable } from "../../src/core/sessions/session_table.ts";
 import { drawPlaceSecret } from "../../src/system/place_secret.ts";
 import { test } from "../leakproof.ts";
 import { craftedKey } from "./crafted_keys.ts";

@@ -9,9 +9,9 @@
  * @module
  */
 import { stub } from "@std/testing/mock";
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
-import { type Placed, Placement } from "../../src/core/placement.ts";
-import { SessionTable } from "../../src/core/session_table.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
+import { type Placed, Placement } from "../../src/core/placement/placement.ts";
+import { SessionTable } from "../../src/core/sessions/session_table.ts";
 import { RelayedBody } from "../../src/gateway/relay.ts";
 import {
   UpstreamClient,

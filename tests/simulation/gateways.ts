@@ -14,7 +14,7 @@ import { LOAD_NAMES } from "../../src/cli/load_names.ts";
 import type { Config } from "../../src/config/config.ts";
 import { complaintsText, parseConfig } from "../../src/config/parse.ts";
 import type { EndpointSpec, EndpointState } from "../../src/core/endpoint.ts";
-import { Ledger } from "../../src/core/ledger.ts";
+import { Ledger } from "../../src/core/placement/ledger.ts";
 import type { Outside } from "../../src/core/outside.ts";
 import { Directory } from "../../src/discovery/directory.ts";
 import { HealthBook } from "../../src/discovery/health_book.ts";

@@ -6,11 +6,11 @@
  * @module
  */
 import { stub } from "@std/testing/mock";
-import { EndpointTable } from "../../src/core/endpoint_table.ts";
-import { QueueBoard } from "../../src/core/queue_board.ts";
-import { WaitQueue } from "../../src/core/wait_queue.ts";
-import type { WaitingCall } from "../../src/core/waiting_call.ts";
-import { WaitingHeads } from "../../src/core/waiting_heads.ts";
+import { EndpointTable } from "../../src/core/endpoints/endpoint_table.ts";
+import { QueueBoard } from "../../src/core/queue/queue_board.ts";
+import { WaitQueue } from "../../src/core/queue/wait_queue.ts";
+import type { WaitingCall } from "../../src/core/queue/waiting_call.ts";
+import { WaitingHeads } from "../../src/core/queue/waiting_heads.ts";
 import type { Canary } from "./canaries.ts";
 
 /** One call in so many does the wrong thing. */

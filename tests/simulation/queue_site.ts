@@ -12,7 +12,7 @@
  *
  * @module
  */
-import { takesWork } from "../../src/core/place_keeper.ts";
+import { takesWork } from "../../src/core/placement/place_keeper.ts";
 import { compareOrders, QueueWorld, type WorldCall } from "../queue_world.ts";
 import { Chance } from "./chance.ts";
 import type { QueueScenario } from "./queue_scenario.ts";

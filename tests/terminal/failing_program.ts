@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { Terminal } from "../../src/cli/terminal.ts";
+import { Terminal } from "../../src/cli/top/terminal.ts";
 
 /** Draws once and fails. */
 function fail(): never {

@@ -17,7 +17,7 @@ import { eventsOf, type SimulationEvent } from "../events.ts";
 type Answer = Extract<SimulationEvent, { readonly kind: "answer" }>;
 type Begin = Extract<SimulationEvent, { readonly kind: "begin" }>;
 
-/** Failures after which a binding is dropped: see `core/binding.ts`. */
+/** Failures after which a binding is dropped: see `core/sessions/binding.ts`. */
 const FAILURES_MAX = 3;
 
 /** The table keeps times in steps of 100 ms, so idleness may seem longer. */
