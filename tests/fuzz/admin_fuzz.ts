@@ -53,6 +53,9 @@ const BODIES = ['{"id":"e0"}', '{"id":1}', "{", "[]", "null", '"e0"', ""];
 /** Documents are small: the limit on a body has a test of its own. */
 const LONG_PERIOD = 20;
 
+/** Its answer has no end to read up to; the dashboard's tests read it. */
+const ENDLESS = "/events";
+
 /** Not ready, and not set up for what is asked: both are said on purpose. */
 const MEANT: readonly number[] = [501, 503];
 
@@ -85,7 +88,7 @@ async function routesOf(port: number): Promise<readonly AdminRoute[]> {
       method: method.toUpperCase(),
       path,
     }))
-  );
+  ).filter(({ path }) => path !== ENDLESS);
 }
 
 function requestOf(
