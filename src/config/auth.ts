@@ -26,6 +26,8 @@ export const AUTH_FIELDS: {
     initial: "none",
     doc: "File with the API keys that clients must present, one a line as" +
       " TENANT:KEY or TENANT:sha256=HEX, or none to ask for none",
+    // A file that is read while it is written must not open the gateway.
+    needsRestart: true,
     read: readPathOrNone,
   },
 };

@@ -21,9 +21,15 @@ const HOST = /^[A-Za-z0-9._~%!$&'()*+,;=:[\]-]*$/;
 /** A method is a token (RFC 9110, 5.6.2). */
 const METHOD = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
+/**
+ * CONNECT asks for a tunnel to anywhere, and TRACE for the request as it came,
+ * credentials of the engine included (RFC 9110, 9.3.8).
+ */
+const UNFORWARDED: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
+
 /** @throws {GatewayError} `request_malformed`. */
 export function checkHead(head: RequestHead): void {
-  if (head.method === "CONNECT" || !METHOD.test(head.method)) {
+  if (UNFORWARDED.has(head.method) || !METHOD.test(head.method)) {
     refuse("The method cannot be forwarded");
   }
   if (!head.target.startsWith("/") && head.target !== "*") {

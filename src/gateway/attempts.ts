@@ -36,6 +36,9 @@ import { asUpstreamFailure } from "./upstream_failure.ts";
 /** The highest status there is (RFC 9110, 15); listeners refuse others. */
 const STATUS_MAX = 599;
 
+/** A segment by which a path leaves where it is, however it is escaped. */
+const DOT_SEGMENT = /^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
+
 /** What attempts are made with. */
 export interface AttemptParts {
   readonly outside: Outside;
@@ -170,6 +173,11 @@ export class Attempts {
   #start(call: Call<"attempt">): UpstreamExchange {
     const { handshake, request, sniffed, target } = call;
     const { head } = request;
+    if (target.basePath !== "" && DOT_SEGMENT.test(head.target)) {
+      throw new GatewayError("request_malformed", {
+        message: "The request target must not leave the endpoint's path",
+      });
+    }
     call.attemptCount += 1;
     const forwarded = this.#parts.forwarding.requestHeaders(
       call,

@@ -76,6 +76,23 @@ export const STEERING_FIELDS: readonly string[] = [
   "x-worker-instance-id",
 ];
 
+/**
+ * What proxies say of a client besides those fields that are taken over and
+ * extended: nobody here has seen to it that it is true.
+ */
+const CLAIMS: readonly string[] = [
+  "cf-connecting-ip",
+  "true-client-ip",
+  "x-client-ip",
+  "x-forwarded-client-cert",
+  "x-forwarded-prefix",
+  "x-forwarded-scheme",
+  "x-forwarded-ssl",
+  "x-forwarded-user",
+  "x-original-url",
+  "x-rewrite-url",
+];
+
 /** A host and port as they may be told to an engine. */
 const HOST = /^[A-Za-z0-9._~%!$&'()*+;=:[\]-]{1,255}$/;
 
@@ -94,7 +111,14 @@ export class ForwardingRules {
     const steering = STEERING_FIELDS.filter((name) =>
       !options.allowHeaders.includes(name)
     );
-    this.#stopped = new StoppedFields([...FIELDS_OWN.request, ...steering]);
+    const claims = CLAIMS.filter((name) =>
+      !options.allowHeaders.includes(name)
+    );
+    this.#stopped = new StoppedFields([
+      ...FIELDS_OWN.request,
+      ...steering,
+      ...claims,
+    ]);
     this.#hidden = new StoppedFields([
       ...FIELDS_OWN.answer,
       ...options.hideHeaders,

@@ -169,3 +169,27 @@ test("whatever an untrusted client says, its own address is the client's", () =>
     assert(!way.addresses.join().includes("\n"));
   }));
 });
+
+test("passed() drops what nobody here has seen to, however it is spelled", () => {
+  const fields = [
+    "x-forwarded-user",
+    "true-client-ip",
+    "x-original-url",
+    "x-data-parallel-rank",
+    "x_data_parallel_rank",
+    "x_forwarded_for",
+    "x_tryst_priority",
+  ].map((name): Header => [name, "1"]);
+  const kept: Header[] = [["x_own_field", "1"], ["x-own-field", "1"]];
+  const rules = new ForwardingRules(NOBODY);
+  const additions = {
+    host: "engine",
+    requestId: "id",
+    hidesKeys: false,
+    credential: undefined,
+  };
+  const arrival = request("127.0.0.1", [...fields, ...kept]);
+  const names = rules.passed(arrival, additions).map(([name]) => name);
+  const own = names.filter((name) => /_|^x-own|^x-data|client|orig/.test(name));
+  assertEquals(own, ["x_own_field", "x-own-field"]);
+});

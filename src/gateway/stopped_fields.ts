@@ -39,6 +39,8 @@ export class StoppedFields {
   /** Whether a field stops; `name` in lower case. */
   has(name: string): boolean {
     if (this.#names.has(name)) return true;
+    // Servers that turn names into variables take the two for one.
+    if (name.includes("_")) return this.has(name.replaceAll("_", "-"));
     const mayBegin = name.length <= TELLING ||
       this.#telling[name.charCodeAt(TELLING)] === 1;
     return mayBegin && this.#begins(name);

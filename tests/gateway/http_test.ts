@@ -45,6 +45,14 @@ test("a base path stands before the target, which stays as it is (PS #969)", asy
         engines[0]?.requests.at(-1)?.target,
         "/engine/a/v1/x?a=b",
       );
+      const seenCount = engines[0]?.requests.length;
+      for (const target of ["/../x", "/v1/%2E%2e/x", "/..", "/./x?a"]) {
+        assertEquals((await call(port, bare("GET", target))).status, 400);
+      }
+      assertEquals(engines[0]?.requests.length, seenCount);
+      const kept = "/v1/..x?a=/../b";
+      await call(port, bare("GET", kept));
+      assertEquals(engines[0]?.requests.at(-1)?.target, `/engine/a${kept}`);
     });
   });
 });
@@ -91,7 +99,6 @@ test("methods and their bodies pass, known or not (PS #410)", async () => {
       "PATCH",
       "POST",
       "OPTIONS",
-      "TRACE",
     ];
     for (const method of [...methods, "PROPFIND", "M-SEARCH", "get", "Foo"]) {
       const reply = await call(port, bare(method, "/echo"));
@@ -104,6 +111,11 @@ test("methods and their bodies pass, known or not (PS #410)", async () => {
       const record = engines[0]?.requests.at(-1);
       assertEquals(new TextDecoder().decode(record?.body), "abc", method);
     }
+    const seenCount = engines[0]?.requests.length;
+    for (const method of ["TRACE", "TRACK"]) {
+      assertEquals((await call(port, bare(method, "/echo"))).status, 400);
+    }
+    assertEquals(engines[0]?.requests.length, seenCount);
     assertEquals((await call(port, bare("OPTIONS", "*"))).status, 404);
     assertEquals(engines[0]?.requests.at(-1)?.target, "*");
   });
