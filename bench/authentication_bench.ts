@@ -29,7 +29,12 @@ const SETTINGS: TenantSettings = {
   bodyBytes: undefined,
   priorityMax: undefined,
   models: undefined,
-  key: { rate: { perSecond: 100_000, burst: 1_000_000 }, concurrent: 1_000 },
+  key: {
+    rate: { perSecond: 100_000, burst: 1_000_000 },
+    concurrent: 1_000,
+    queued: undefined,
+    bodyBytes: undefined,
+  },
 };
 
 function keyOf(index: number): string {
@@ -78,7 +83,12 @@ const NONE: TenantSettings = {
   rate: undefined,
   concurrent: undefined,
   queued: undefined,
-  key: { rate: undefined, concurrent: undefined },
+  key: {
+    rate: undefined,
+    concurrent: undefined,
+    queued: undefined,
+    bodyBytes: undefined,
+  },
 };
 
 const limited = stepOf(SETTINGS, keyOf(4_000));

@@ -44,7 +44,7 @@ export async function readSecrets(
   const ofFile = keysFile === undefined ? undefined : await read(keysFile, {
     what: "the API keys",
     bytesMax: KEYS_BYTES_MAX,
-    parse: parseKeyLines,
+    parse: keysOf,
   }, edge);
   const keys = given === undefined ? ofFile : merged(ofFile ?? [], given);
   const credentials = new Map<string, Header>();
@@ -59,6 +59,13 @@ export async function readSecrets(
     credentials.set(id, [header, isBearer ? `Bearer ${value}` : value]);
   }
   return { keys, credentials };
+}
+
+/** The keys of a file: one that was emptied would lock everybody out. */
+function keysOf(text: string): readonly ApiKey[] {
+  const keys = parseKeyLines(text);
+  if (keys.length === 0) throw new TypeError("It holds no key");
+  return keys;
 }
 
 /** The keys of the file and those of the variable, no key twice. */

@@ -46,6 +46,8 @@ test("readSecrets() refuses files that others may use, or that are of no use", a
       { file: await write(`red:${SECRET}`, 0o620), why: "chmod 600" },
       { file: await write(SECRET), why: "line 1" },
       { file: await write(`#${"x".repeat(2 ** 20)}`), why: "more than" },
+      { file: await write(""), why: "no key" },
+      { file: await write("# red: none yet\n"), why: "no key" },
       { file: `${await write("")}-absent`, why: "No such file" },
     ];
     for (const { file, why } of rows) {

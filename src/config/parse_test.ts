@@ -210,7 +210,12 @@ test("parseConfig() defaults what is not given", () => {
         bodyBytes: undefined,
         priorityMax: undefined,
         models: undefined,
-        key: { rate: undefined, concurrent: undefined },
+        key: {
+          rate: undefined,
+          concurrent: undefined,
+          queued: undefined,
+          bodyBytes: undefined,
+        },
       },
       listed: [],
     },

@@ -49,13 +49,13 @@ export interface UseLimits {
   readonly rate: BucketLimit | undefined;
   /** Most requests at once. */
   readonly concurrent: number | undefined;
+  /** Most requests that wait for an endpoint at once. */
+  readonly queued: number | undefined;
+  readonly bodyBytes: number | undefined;
 }
 
 /** What one tenant may. */
 export interface TenantSettings extends UseLimits {
-  /** Most requests that wait for an endpoint at once. */
-  readonly queued: number | undefined;
-  readonly bodyBytes: number | undefined;
   /** In place of `queue.priority_max`. */
   readonly priorityMax: number | undefined;
   /** The models that it may ask for; `undefined` for all. */
@@ -136,6 +136,18 @@ export const TENANT_FIELDS = {
     initial: "none",
     doc: "As concurrent, for each of its keys",
     read: orNone((value) => parseInteger(value, CONCURRENT_BOUNDS)),
+  },
+  key_queued: {
+    path: "key_queued",
+    initial: "none",
+    doc: "As queued, for each of its keys",
+    read: orNone((value) => parseInteger(value, QUEUED_BOUNDS)),
+  },
+  key_body: {
+    path: "key_body",
+    initial: "none",
+    doc: "As body, for each of its keys",
+    read: orNone((value) => parseSizeBytes(value, BODY_BOUNDS)),
   },
 } satisfies Readonly<Record<string, Field<unknown>>>;
 
@@ -233,6 +245,8 @@ function settingsOf(values: Values): TenantSettings {
     key: {
       rate: rateOf(read("key_requests_per_second"), read("key_burst")),
       concurrent: read("key_concurrent"),
+      queued: read("key_queued"),
+      bodyBytes: read("key_body"),
     },
   };
 }

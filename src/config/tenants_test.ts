@@ -32,7 +32,12 @@ const NOTHING: TenantSettings = {
   bodyBytes: undefined,
   priorityMax: undefined,
   models: undefined,
-  key: { rate: undefined, concurrent: undefined },
+  key: {
+    rate: undefined,
+    concurrent: undefined,
+    queued: undefined,
+    bodyBytes: undefined,
+  },
 };
 
 test("readTenants() complains on what is of no use, by its place", () => {
@@ -93,7 +98,7 @@ test("readTenants() takes from default what a tenant lacks", () => {
     },
   }, at);
   assertEquals(at.complaints, []);
-  const key = { rate: { perSecond: 0.5, burst: 1 }, concurrent: undefined };
+  const key = { ...NOTHING.key, rate: { perSecond: 0.5, burst: 1 } };
   const general: TenantSettings = {
     ...NOTHING,
     rate: { perSecond: 2.5, burst: 10 },

@@ -31,7 +31,10 @@ export function sniffNeeds(
   return {
     model: needsModel || isRestricted,
     whole: isRestricted,
-    bodyBytesMax: settings?.bodyBytes,
+    bodyBytesMax: settings && Math.min(
+      settings.bodyBytes ?? Infinity,
+      settings.key.bodyBytes ?? Infinity,
+    ),
   };
 }
 

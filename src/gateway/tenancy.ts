@@ -73,14 +73,20 @@ export class Tenancy {
   }
 
   /**
-   * Takes a place among the tenant's requests that wait, unless it has one.
+   * Takes a place among the requests of the key and of the tenant that wait,
+   * unless it has one.
    *
    * @throws {GatewayError} `tenant_queue_full`.
    */
   takeWaiting(): void {
     if (this.#isWaiting) return;
-    const max = this.settings.queued ?? Infinity;
-    if (!this.#limits.take("waiting", this.#caller.tenantSlot, max)) {
+    const { settings, slot, tenantSlot } = this.#caller;
+    const limits = this.#limits;
+    if (!limits.take("waiting", slot, settings.key.queued ?? Infinity)) {
+      throw new GatewayError("tenant_queue_full", { message: KEY_QUEUED });
+    }
+    if (!limits.take("waiting", tenantSlot, settings.queued ?? Infinity)) {
+      limits.give("waiting", slot);
       throw new GatewayError("tenant_queue_full");
     }
     this.#isWaiting = true;
@@ -90,6 +96,7 @@ export class Tenancy {
   giveWaiting(): void {
     if (!this.#isWaiting) return;
     this.#isWaiting = false;
+    this.#limits.give("waiting", this.#caller.slot);
     this.#limits.give("waiting", this.#caller.tenantSlot);
   }
 
@@ -198,6 +205,8 @@ function classOf(status: number): TenantOutcome {
 }
 
 const KEY_FULL = "The API key has as many requests at once as its limit allows";
+
+const KEY_QUEUED = "As many of the API key's requests wait as its limit allows";
 
 const KEY_FAST = "Requests come faster than the API key's limit allows";
 

@@ -28,7 +28,12 @@ const NONE: TenantSettings = {
   bodyBytes: undefined,
   priorityMax: undefined,
   models: undefined,
-  key: { rate: undefined, concurrent: undefined },
+  key: {
+    rate: undefined,
+    concurrent: undefined,
+    queued: undefined,
+    bodyBytes: undefined,
+  },
 };
 
 /** Makes calls of one key, whose limits are in the slots 1 and 2. */
@@ -59,7 +64,12 @@ test("Tenancy.enter() takes nothing where it refuses", () => {
   const { call, limits } = tenant({
     rate: { perSecond: 1, burst: 1 },
     concurrent: 1,
-    key: { rate: { perSecond: 0.001, burst: 2 }, concurrent: 9 },
+    key: {
+      rate: { perSecond: 0.001, burst: 2 },
+      concurrent: 9,
+      queued: 1,
+      bodyBytes: undefined,
+    },
   });
   const first = call();
   first.enter(NOW_MS);
@@ -85,6 +95,23 @@ test("Tenancy.takeWaiting() is taken once, and given back once", () => {
   one.leave();
   assertEquals(limits.held("waiting", 2), 0);
   call().takeWaiting();
+});
+
+test("Tenancy.takeWaiting() counts for the key as well as for the tenant", () => {
+  const { call, limits } = tenant({
+    queued: 9,
+    key: { ...NONE.key, queued: 1 },
+  });
+  const one = call();
+  one.takeWaiting();
+  assertEquals([limits.held("waiting", 1), limits.held("waiting", 2)], [1, 1]);
+  assertEquals(codeOf(() => call().takeWaiting()), "tenant_queue_full");
+  assertEquals([limits.held("waiting", 1), limits.held("waiting", 2)], [1, 1]);
+  one.leave();
+  assertEquals([limits.held("waiting", 1), limits.held("waiting", 2)], [0, 0]);
+  const narrow = tenant({ queued: 0 });
+  assertEquals(codeOf(() => narrow.call().takeWaiting()), "tenant_queue_full");
+  assertEquals(narrow.limits.held("waiting", 1), 0);
 });
 
 test("Tenancy.enter() says when it is worth while to try again", () => {
@@ -143,7 +170,7 @@ test("Tenancy.addHeaders() tells of the limit that is the nearest", () => {
   for (const { keyBurst, limit, tenantBurst } of rows) {
     const one = tenant({
       rate: { perSecond: 1, burst: tenantBurst },
-      key: { rate: { perSecond: 1, burst: keyBurst }, concurrent: undefined },
+      key: { ...NONE.key, rate: { perSecond: 1, burst: keyBurst } },
     }).call();
     one.enter(NOW_MS);
     const headers: Header[] = [];

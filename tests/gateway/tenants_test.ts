@@ -293,24 +293,27 @@ test("a tenant's rate is one over its keys, and a key's its own", async () => {
   });
 });
 
-test("a body larger than the tenant's limit is refused, by length or not", async () => {
-  await withTenants({ red: { body: "1KiB" } }, async ({ port }, seen) => {
-    const body = (bytes: number) => `"${"x".repeat(bytes - 2)}"`;
-    const status = async (request: string) =>
-      (await call(port, request)).status;
-    assertEquals(await status(post("/v1/x", body(1_025), [RED])), 413);
-    assertEquals(await status(post("/v1/x", body(1_024), [RED])), 200);
-    assertEquals(await status(post("/v1/x", body(1_025), [BLUE])), 200);
-    assertEquals(
-      await status(chunkedPost("/v1/x", [body(600), body(600)], [RED])),
-      413,
-    );
-    assertEquals(
-      seen.filter((one) => one.includes("content-length")).length,
-      2,
-    );
+const BODY_LIMITS = [{ body: "1KiB" }, { body: "1MiB", key_body: "1KiB" }];
+for (const limits of BODY_LIMITS) {
+  test(`a body larger than a limit is refused, by length or not: ${Object.keys(limits)}`, async () => {
+    await withTenants({ red: limits }, async ({ port }, seen) => {
+      const body = (bytes: number) => `"${"x".repeat(bytes - 2)}"`;
+      const status = async (request: string) =>
+        (await call(port, request)).status;
+      assertEquals(await status(post("/v1/x", body(1_025), [RED])), 413);
+      assertEquals(await status(post("/v1/x", body(1_024), [RED])), 200);
+      assertEquals(await status(post("/v1/x", body(1_025), [BLUE])), 200);
+      assertEquals(
+        await status(chunkedPost("/v1/x", [body(600), body(600)], [RED])),
+        413,
+      );
+      assertEquals(
+        seen.filter((one) => one.includes("content-length")).length,
+        2,
+      );
+    });
   });
-});
+}
 
 test("a model that is not the tenant's is refused however it is asked for", async () => {
   const config = {
