@@ -191,6 +191,13 @@ const BORDER: Pick<Config, "cors" | "forwarding" | "tls"> = {
   },
 };
 
+const NO_USE = {
+  rate: undefined,
+  concurrent: undefined,
+  queued: undefined,
+  bodyBytes: undefined,
+};
+
 test("parseConfig() defaults what is not given", () => {
   const expected: Config = {
     listen: { hostname: "0.0.0.0", port: 8080 },
@@ -210,12 +217,7 @@ test("parseConfig() defaults what is not given", () => {
         bodyBytes: undefined,
         priorityMax: undefined,
         models: undefined,
-        key: {
-          rate: undefined,
-          concurrent: undefined,
-          queued: undefined,
-          bodyBytes: undefined,
-        },
+        key: NO_USE,
       },
       listed: [],
     },
