@@ -12,12 +12,10 @@ import { Refusal } from "./complaint.ts";
 import type { ListenAddress } from "./config.ts";
 import type { Field } from "./field.ts";
 import { parseListenAddress } from "./listen_address.ts";
+import { readPathOrNone } from "./path.ts";
 
 /** Hosts that only the machine itself can reach (RFC 6890, RFC 6761). */
 const LOOPBACK = /^(localhost|::1|127(\.\d{1,3}){3})$/i;
-
-/** Linux takes no longer path (`PATH_MAX`). */
-const PATH_BYTES_MAX = 4_095;
 
 /** What is configured of the admin side. */
 export interface AdminSettings {
@@ -48,7 +46,7 @@ export const ADMIN_FIELDS: {
     initial: "none",
     doc: "File with the token that the admin API then asks for, or none;" +
       " TRYST_ADMIN_TOKEN can hold it instead",
-    read: readTokenFile,
+    read: readPathOrNone,
   },
   adminMetricsOpen: {
     path: "admin.metrics_open",
@@ -62,15 +60,6 @@ export const ADMIN_FIELDS: {
 /** Whether a host to listen on, or of a `Host` header, is this machine alone. */
 export function isLoopbackHost(hostname: string): boolean {
   return LOOPBACK.test(hostname);
-}
-
-function readTokenFile(value: unknown): string | undefined {
-  if (value === "none") return undefined;
-  const isPath = typeof value === "string" && value.trim() !== "" &&
-    !value.includes("\0") &&
-    new TextEncoder().encode(value).length <= PATH_BYTES_MAX;
-  if (isPath) return value;
-  throw new Refusal("must be the path of a file, or none");
 }
 
 function readMetricsOpen(value: unknown): boolean | "auto" {

@@ -5,12 +5,9 @@
  *
  * @module
  */
-import { Refusal } from "./complaint.ts";
 import type { Field } from "./field.ts";
+import { readDirectoryOrNone } from "./path.ts";
 import { parseDurationMs } from "./quantity.ts";
-
-/** Linux takes no longer path (`PATH_MAX`), the name of the file included. */
-const DIRECTORY_BYTES_MAX = 4_000;
 
 /** What is configured of the state. */
 export interface StateSettings {
@@ -31,7 +28,7 @@ export const STATE_FIELDS: {
     doc: "Directory in which sessions outlive a restart, or none; systemd's" +
       " STATE_DIRECTORY stands in for none",
     needsRestart: true,
-    read: readDirectory,
+    read: readDirectoryOrNone,
   },
   stateInterval: {
     path: "state.interval",
@@ -41,12 +38,3 @@ export const STATE_FIELDS: {
     read: parseDurationMs,
   },
 };
-
-function readDirectory(value: unknown): string | undefined {
-  if (value === "none") return undefined;
-  const isPath = typeof value === "string" && value.trim() !== "" &&
-    !value.includes("\0") &&
-    new TextEncoder().encode(value).length <= DIRECTORY_BYTES_MAX;
-  if (isPath) return value;
-  throw new Refusal("must be the path of a directory, or none");
-}

@@ -11,7 +11,7 @@
  * @module
  */
 import type { EndpointTable } from "../endpoints/endpoint_table.ts";
-import { isTried, type PlaceRequest, tryReserve } from "./place_request.ts";
+import { isPassedBy, isTried, type PlaceRequest } from "./place_request.ts";
 import type { RoutingPolicy } from "../routing_policy.ts";
 import type { SessionTable } from "../sessions/session_table.ts";
 
@@ -221,4 +221,9 @@ export class EndpointChoice {
     }
     return overloaded.find((index) => tryReserve(request, index)) ?? -1;
   }
+}
+
+/** Takes a place on an endpoint; false when it is full, or passed by. */
+function tryReserve(request: PlaceRequest, index: number): boolean {
+  return !isPassedBy(request, index) && request.pool.tryReserve(index);
 }

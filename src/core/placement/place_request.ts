@@ -21,26 +21,27 @@ export interface PlaceRequest {
   readonly tried?: readonly number[] | undefined;
 }
 
+/** What it takes to tell which endpoints a request can go to. */
+type Asked = Pick<PlaceRequest, "nowMs" | "pool" | "tried">;
+
 /** Whether the endpoint in a slot has failed the request already. */
-export function isTried(request: PlaceRequest, slot: number): boolean {
+export function isTried(request: Asked, slot: number): boolean {
   return request.tried !== undefined && request.tried.includes(slot);
 }
 
 /**
- * Takes a place on an endpoint; false when it is full. A busy one counts as
- * full while another is not busy; when all are, one of them may as well say
- * for how long.
+ * Whether a busy endpoint is passed by: it counts as full while another is not
+ * busy. When all are, one of them may as well say for how long.
  */
-export function tryReserve(request: PlaceRequest, index: number): boolean {
+export function isPassedBy(request: Asked, index: number): boolean {
   const { pool, nowMs } = request;
-  const isFull = pool.isBusy(index, nowMs) &&
+  return pool.isBusy(index, nowMs) &&
     hasEligible(request, (other) => !pool.isBusy(other, nowMs));
-  return !isFull && pool.tryReserve(index);
 }
 
 /** Whether an eligible endpoint that has not failed the request `matches`. */
 export function hasEligible(
-  request: PlaceRequest,
+  request: Asked,
   matches: (index: number) => boolean,
 ): boolean {
   const { pool } = request;

@@ -27,7 +27,7 @@ import {
 } from "../endpoints/endpoint_table.ts";
 import { IndexedHeap } from "./indexed_heap.ts";
 import { takesWork } from "../placement/place_keeper.ts";
-import type { Pool } from "../placement/pool.ts";
+import { isPassedBy } from "../placement/place_request.ts";
 import type { QueueBoard } from "./queue_board.ts";
 import {
   type GiveUpReason,
@@ -234,10 +234,10 @@ export class WaitQueue {
     const call = this.#heads.best(slot);
     // The slot may be another endpoint's by now, of which this worker has not
     // heard yet.
-    if (call === undefined || !call.pool.isEligible(call.pool.indexAt(slot))) {
-      return false;
-    }
-    if (isHeldBack(call.pool, slot, nowMs)) return false;
+    const index = call?.pool.indexAt(slot) ?? -1;
+    if (call === undefined || !call.pool.isEligible(index)) return false;
+    const { facts: { tried }, pool } = call;
+    if (isPassedBy({ pool, nowMs, tried }, index)) return false;
     this.remove(call);
     call.facts.granted(slot, nowMs, call);
     return true;
@@ -279,13 +279,4 @@ export class WaitQueue {
       this.#serveSlot(pool.slot(index), nowMs);
     }
   }
-}
-
-/** Whether an engine asked to be left alone, and others may be waited for. */
-function isHeldBack(pool: Pool, slot: number, nowMs: number): boolean {
-  if (!pool.isBusy(pool.indexAt(slot), nowMs)) return false;
-  for (let index = 0; index < pool.count; index++) {
-    if (pool.isEligible(index) && !pool.isBusy(index, nowMs)) return true;
-  }
-  return false;
 }

@@ -258,6 +258,15 @@ test("an engine that asked to be left alone is passed by for one that has not", 
   assertEquals(queues.served, ["x"]);
 });
 
+test("an engine that asked to be left alone takes a call that all others have failed", () => {
+  const queues = full(TWO);
+  const { world } = queues;
+  queues.arrive("x", { tried: ["b"] });
+  world.endpoints.setBusyUntil(world.slot("a"), 30_000);
+  queues.free("a");
+  assertEquals(queues.served, ["x"]);
+});
+
 test("a refused connection costs one waiting call, not all of them", () => {
   const queues = full([{ id: "a", limit: 4 }]);
   const { endpoints } = queues.world;
