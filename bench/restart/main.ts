@@ -19,6 +19,7 @@ import { numberOption, option, say } from "../../tests/run_options.ts";
 import { type Program, startProgram } from "../end_to_end/processes.ts";
 import { CPUS, freePort } from "../resilience/processes.ts";
 import { until } from "../resilience/until.ts";
+import { startModelServer } from "./model_server.ts";
 import { type SeededSession, seedState } from "./seeded_state.ts";
 
 const SOURCES = new URL("../../main.ts", import.meta.url);
@@ -62,7 +63,7 @@ async function main(args: readonly string[]): Promise<void> {
   const sessions = numberOption(args, "--sessions") ?? 200_000;
   const calls = numberOption(args, "--calls") ?? 10_000;
   const rounds = numberOption(args, "--rounds") ?? 3;
-  const engines = ENDPOINTS.map(() => startEngine());
+  const engines = ENDPOINTS.map(() => startModelServer(MODELS));
   try {
     const results: Round[] = [];
     for (let round = 0; round < rounds; round++) {
@@ -228,18 +229,6 @@ async function callAll(
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));
   return met;
-}
-
-function startEngine(): Deno.HttpServer<Deno.NetAddr> {
-  const data = MODELS.map((id) => ({ id }));
-  return Deno.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    onListen: () => {},
-  }, async (request) => {
-    await request.text();
-    return Response.json({ data });
-  });
 }
 
 function report(

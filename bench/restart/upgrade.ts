@@ -23,6 +23,7 @@ import { numberOption, option, say } from "../../tests/run_options.ts";
 import { type Program, startProgram } from "../end_to_end/processes.ts";
 import { CPUS, freePort } from "../resilience/processes.ts";
 import { until } from "../resilience/until.ts";
+import { startModelServer } from "./model_server.ts";
 import { seedState } from "./seeded_state.ts";
 import { type Tally, Visitors } from "./visitors.ts";
 
@@ -61,7 +62,7 @@ async function main(args: readonly string[]): Promise<void> {
   const count = numberOption(args, "--sessions") ?? 5_000;
   const graceMs = numberOption(args, "--grace", { least: 0 }) ?? 2_000;
   const root = await Deno.makeTempDir();
-  const engines = ENDPOINTS.map(() => startEngine());
+  const engines = ENDPOINTS.map(() => startModelServer(MODELS));
   try {
     const sessions = await seedState({
       directory: `${root}/state`,
@@ -208,18 +209,6 @@ async function upgrade(old: Gateway, site: Site): Promise<Gateway> {
   });
   await old.program[Symbol.asyncDispose]();
   return gateway;
-}
-
-function startEngine(): Deno.HttpServer<Deno.NetAddr> {
-  const data = MODELS.map((id) => ({ id }));
-  return Deno.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    onListen: () => {},
-  }, async (request) => {
-    await request.text();
-    return Response.json({ data });
-  });
 }
 
 function report(tally: Tally, met: readonly number[]): void {

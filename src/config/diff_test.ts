@@ -5,30 +5,14 @@
  * @module
  */
 import { assert, assertEquals, assertNotMatch } from "@std/assert";
+import { accepted } from "../../tests/config_reading.ts";
 import { test } from "../../tests/leakproof.ts";
-import type { Config, ConfigNames } from "./config.ts";
+import type { Config } from "./config.ts";
 import { diffConfigs, keepFixed } from "./diff.ts";
-import { complaintsText, parseConfig } from "./parse.ts";
 import { configRows } from "./reference.ts";
 
-const NAMES: ConfigNames = {
-  parseSource: () => {},
-  defaultSources: ["header:x-session-id"],
-  policyNames: ["rendezvous", "power_of_two"],
-  schedulingNames: ["critical_path", "fcfs", "las"],
-};
-
-function configOf(document: unknown): Config {
-  const result = parseConfig(document, { names: NAMES });
-  const text = result.kind === "refused"
-    ? complaintsText(result.complaints)
-    : "";
-  assert(result.kind === "accepted", text);
-  return result.config;
-}
-
 function lines(from: unknown, to: unknown): string[] {
-  return diffConfigs(configOf(from), configOf(to)).map((change) =>
+  return diffConfigs(accepted(from), accepted(to)).map((change) =>
     `${change.path}: ${change.from} -> ${change.to}` +
     (change.needsRestart ? " (restart)" : "")
   );
@@ -119,7 +103,7 @@ test("diffConfigs() shows no header's value (G12 Olla)", () => {
 });
 
 test("every key of the reference can be told, by that name", () => {
-  const config = configOf({ endpoints: ["http://h:1"] });
+  const config = accepted({ endpoints: ["http://h:1"] });
   // Each value is replaced by one that no configuration has.
   const replaced = (value: unknown): unknown =>
     typeof value === "object" && value !== null && !Array.isArray(value) &&
@@ -137,8 +121,8 @@ test("every key of the reference can be told, by that name", () => {
 });
 
 test("keepFixed() takes all but what needs a restart", () => {
-  const running = configOf({ endpoints: ["http://h:1"], workers: 2 });
-  const wanted = configOf({
+  const running = accepted({ endpoints: ["http://h:1"], workers: 2 });
+  const wanted = accepted({
     listen: "127.0.0.1:1",
     workers: 3,
     admin: { listen: "127.0.0.1:2" },

@@ -7,34 +7,12 @@
  */
 import { assert, assertEquals, assertMatch, assertNotMatch } from "@std/assert";
 import fc from "fast-check";
+import { accepted, NAMES, refused } from "../../tests/config_reading.ts";
 import { test } from "../../tests/leakproof.ts";
-import type { Config, ConfigNames } from "./config.ts";
-import { complaintsText, parseConfig } from "./parse.ts";
+import { parseConfig } from "./parse.ts";
 import { configRows } from "./reference.ts";
 
-const NAMES: ConfigNames = {
-  parseSource: () => undefined,
-  defaultSources: [],
-  policyNames: ["rendezvous", "power_of_two"],
-  schedulingNames: ["critical_path", "fcfs", "las"],
-};
-
 const URL = "http://h:1";
-
-function accepted(document: unknown): Config {
-  const result = parseConfig(document, { names: NAMES });
-  const text = result.kind === "refused"
-    ? complaintsText(result.complaints)
-    : "";
-  assert(result.kind === "accepted", text);
-  return result.config;
-}
-
-function refused(document: unknown): string[] {
-  const result = parseConfig(document, { names: NAMES });
-  assert(result.kind === "refused", "Expected complaints");
-  return complaintsText(result.complaints).split("\n");
-}
 
 test("parseConfig() refuses health settings that mean nothing", () => {
   const table: [health: unknown, piece: string][] = [

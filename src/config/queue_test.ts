@@ -8,26 +8,10 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
+import { accepted, NAMES } from "../../tests/config_reading.ts";
 import { test } from "../../tests/leakproof.ts";
-import type { Config, ConfigNames } from "./config.ts";
 import { complaintsText, parseConfig } from "./parse.ts";
 import { configRows } from "./reference.ts";
-
-const NAMES: ConfigNames = {
-  parseSource: () => undefined,
-  defaultSources: [],
-  policyNames: ["rendezvous", "power_of_two"],
-  schedulingNames: ["critical_path", "fcfs", "las"],
-};
-
-function accepted(document: unknown): Config {
-  const result = parseConfig(document, { names: NAMES });
-  const text = result.kind === "refused"
-    ? complaintsText(result.complaints)
-    : "";
-  assert(result.kind === "accepted", text);
-  return result.config;
-}
 
 function refused(document: unknown): string {
   const result = parseConfig(document, { names: NAMES });
