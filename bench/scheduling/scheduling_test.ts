@@ -11,6 +11,7 @@ import { ENGINE_MODEL } from "../../src/simulate/engines.ts";
 import type { ExperimentRow } from "../../src/simulate/experiment.ts";
 import { drawPrograms } from "../../src/simulate/programs.ts";
 import { Simulation } from "../../src/simulate/simulation.ts";
+import { experimentRow as row } from "../../tests/experiment_row.ts";
 import { test } from "../../tests/leakproof.ts";
 import { queueDefaults } from "./defaults.ts";
 import { playOverHttp } from "./http_player.ts";
@@ -19,37 +20,6 @@ import { summaryLines } from "./summary.ts";
 
 /** No call takes any time at this speed. */
 const SPEED = 1e9;
-
-function row(
-  contender: string,
-  load: number,
-  meanMs: number,
-): ExperimentRow {
-  return {
-    workload: "mixed",
-    engineCount: 1,
-    seed: 1,
-    load,
-    offered: 10 * load,
-    contender,
-    figures: {
-      programs: 1,
-      calls: 1,
-      meanMs,
-      p50Ms: meanMs / 2,
-      p95Ms: meanMs,
-      p99Ms: meanMs,
-      slowdown: 1,
-      fairness: 1,
-      programsPerSecond: 1,
-      cacheHits: 1,
-      longestWaitMs: 0,
-      longestQueuedMs: 0,
-      spills: 0,
-      shed: 0,
-    },
-  };
-}
 
 test("playOverHttp() has the engine count the tokens of the plan", async () => {
   const programs = drawPrograms({

@@ -39,12 +39,6 @@ export interface GaugeSettings {
   readonly intervalMs: number;
 }
 
-/** The usual settings: where all known engines have it, and twice in 5 s. */
-export const GAUGE_DEFAULTS: GaugeSettings = {
-  path: "/metrics",
-  intervalMs: 2_000,
-};
-
 /** What a watch is made of. */
 export interface GaugeWatchParts
   extends Pick<Outside, "clock" | "log" | "random"> {

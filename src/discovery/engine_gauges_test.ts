@@ -6,6 +6,7 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { startEngine } from "../../bench/engine/engine.ts";
+import { endpointSpec } from "../../tests/endpoint_spec.ts";
 import { test } from "../../tests/leakproof.ts";
 import {
   MemoryNetwork,
@@ -19,39 +20,13 @@ import type { Address, LogFields } from "../core/outside.ts";
 import { systemClock } from "../system/clock.ts";
 import { createDial } from "../system/dial.ts";
 import { UpstreamClient } from "../upstream/client.ts";
-import {
-  GAUGE_DEFAULTS,
-  type GaugeSettings,
-  GaugeWatch,
-} from "./engine_gauges.ts";
+import { type GaugeSettings, GaugeWatch } from "./engine_gauges.ts";
 
 const encoder = new TextEncoder();
 
-const PAGE = "llamacpp:requests_processing 3\nllamacpp:requests_deferred 2\n";
+const SETTINGS: GaugeSettings = { path: "/metrics", intervalMs: 2_000 };
 
-function spec(id: string, changes: Partial<EndpointSpec> = {}): EndpointSpec {
-  return {
-    id,
-    address: { kind: "tcp", hostname: id, port: 1, tls: false },
-    basePath: "",
-    host: `${id}:1`,
-    weight: 1,
-    maxInFlight: undefined,
-    onDisconnect: "abort",
-    health: {
-      path: "auto",
-      intervalMs: 5_000,
-      timeoutMs: 2_000,
-      healthyThreshold: 1,
-      unhealthyThreshold: 3,
-      failures: 3,
-      backoffMs: 1_000,
-      backoffMaxMs: 60_000,
-      headers: [],
-    },
-    ...changes,
-  };
-}
+const PAGE = "llamacpp:requests_processing 3\nllamacpp:requests_deferred 2\n";
 
 function text(status: number, body = ""): string {
   return `HTTP/1.1 ${status} X\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -116,10 +91,10 @@ function world(scripts: readonly (Script | "hang" | "refuse")[]) {
 
 test("a page is asked for under the base path, as probes ask", async () => {
   const { clock, watch, sent, reports, close } = world([answer(200, PAGE)]);
-  const { health } = spec("a");
+  const { health } = endpointSpec("a");
   const headers = [["authorization", "Bearer x"], ["accept", "a/b"]] as const;
   watch.watch(
-    [spec("a", { basePath: "/base", health: { ...health, headers } })],
+    [endpointSpec("a", { basePath: "/base", health: { ...health, headers } })],
     { path: "/stats", intervalMs: 2_000 },
   );
   await clock.advance(1_000);
@@ -206,7 +181,7 @@ test("an answer decides when the next question comes", async () => {
       first,
       answer(200, PAGE),
     ]);
-    watch.watch([spec("a")], GAUGE_DEFAULTS);
+    watch.watch([endpointSpec("a")], SETTINGS);
     await clock.advance(999);
     assertEquals(network.sockets.length, 0, what);
     const dialed = first === "refuse" || first === "hang" ? 0 : 1;
@@ -237,7 +212,7 @@ test("that a page is missing is told once, until there has been one", async () =
     answer(404),
     answer(404),
   ]);
-  watch.watch([spec("a")], GAUGE_DEFAULTS);
+  watch.watch([endpointSpec("a")], SETTINGS);
   await clock.advance(1_000 + 60_000);
   assertEquals([targets().length, logged.length], [2, 1]);
   await clock.advance(60_000);
@@ -260,7 +235,7 @@ test("a page that is not under the base path is looked for at the root", async (
     answer(404),
     answer(200, PAGE),
   ]);
-  watch.watch([spec("a", { basePath: "/base" })], GAUGE_DEFAULTS);
+  watch.watch([endpointSpec("a", { basePath: "/base" })], SETTINGS);
   await clock.advance(1_000 + 3 * 2_000);
   assertEquals(targets(), [
     "/base/metrics",
@@ -286,10 +261,10 @@ test("nobody looks at the root of a server that endpoints share", async () => {
     answer(200, PAGE),
   ]);
   const endpoints = [
-    spec("a", { address, basePath: "/a" }),
-    spec("b", { address, basePath: "/b" }),
+    endpointSpec("a", { address, basePath: "/a" }),
+    endpointSpec("b", { address, basePath: "/b" }),
   ];
-  watch.watch(endpoints, GAUGE_DEFAULTS);
+  watch.watch(endpoints, SETTINGS);
   await clock.advance(3_000);
   assertEquals([targets(), reports], [["/a/metrics", "/b/metrics"], []]);
   await close();
@@ -297,7 +272,7 @@ test("nobody looks at the root of a server that endpoints share", async () => {
 
 test("one deadline is for all places together", async () => {
   const { clock, watch, network, upstream, logged, close } = world([[], []]);
-  watch.watch([spec("a", { basePath: "/base" })], GAUGE_DEFAULTS);
+  watch.watch([endpointSpec("a", { basePath: "/base" })], SETTINGS);
   await clock.advance(1_000 + 600);
   network.sockets[0]?.push(...answer(404));
   await clock.advance(399);
@@ -312,7 +287,7 @@ test("an endpoint that is not ready is not asked", async () => {
     answer(200, PAGE),
   ]);
   ready.clear();
-  watch.watch([spec("a")], GAUGE_DEFAULTS);
+  watch.watch([endpointSpec("a")], SETTINGS);
   await clock.advance(20_000);
   assertEquals(network.sockets.length, 0);
   ready.add("a");
@@ -324,7 +299,7 @@ test("an endpoint that is not ready is not asked", async () => {
 test("an endpoint is asked one question at a time, others meanwhile", async () => {
   const { clock, watch, upstream, network, close } = world([[], [], []]);
   const settings = { path: "/metrics", intervalMs: 10 };
-  watch.watch([spec("a"), spec("b")], settings);
+  watch.watch([endpointSpec("a"), endpointSpec("b")], settings);
   await clock.advance(500);
   assertEquals([upstream.inFlightCount, network.sockets.length], [2, 2]);
   await close();
@@ -333,7 +308,7 @@ test("an endpoint is asked one question at a time, others meanwhile", async () =
 test("a reading is kept, and stale after 10 s", async () => {
   const { clock, watch, network, close } = world([answer(200, PAGE)]);
   assertEquals(watch.reading("a"), undefined);
-  watch.watch([spec("a")], GAUGE_DEFAULTS);
+  watch.watch([endpointSpec("a")], SETTINGS);
   assertEquals(watch.reading("a"), undefined);
   await clock.advance(1_000);
   const rows: [afterMs: number, isFresh: boolean][] = [
@@ -359,12 +334,12 @@ test("watch() forgets whom it does not list, and reports them no more", async ()
     [],
     [],
   ]);
-  const [a, b] = [spec("a"), spec("b")];
-  watch.watch([a, b], GAUGE_DEFAULTS);
+  const [a, b] = [endpointSpec("a"), endpointSpec("b")];
+  watch.watch([a, b], SETTINGS);
   await clock.advance(1_000 + 2_000);
   assertEquals([reports.length, upstream.inFlightCount], [2, 2]);
   // Both are being asked; one goes, the other stays.
-  watch.watch([b], GAUGE_DEFAULTS);
+  watch.watch([b], SETTINGS);
   await clock.advance(0);
   assertEquals(upstream.inFlightCount, 0);
   assertEquals([watch.reading("a"), watch.reading("b")?.atMs], [
@@ -389,7 +364,7 @@ test("stop() breaks off what is open in every phase", async () => {
   ];
   for (const script of scripts) {
     const { clock, watch, upstream, reports, close } = world([script]);
-    watch.watch([spec("a")], GAUGE_DEFAULTS);
+    watch.watch([endpointSpec("a")], SETTINGS);
     await clock.advance(1_500);
     assertEquals(upstream.inFlightCount, 1);
     watch.stop();
@@ -422,7 +397,7 @@ test("intervals vary by a tenth each way, and starts are spread", () => {
     isReady: () => false,
     report: () => {},
   });
-  watch.watch([spec("a")], GAUGE_DEFAULTS);
+  watch.watch([endpointSpec("a")], SETTINGS);
   assertEquals(delays.map(Math.round), [500, 1_800, 2_000, 2_200]);
   watch.stop();
 });
@@ -487,7 +462,7 @@ test("the simulated engine is read as vLLM is", async () => {
   }
   const { stats } = engine;
   const { reports } = await reported(
-    [spec("a", { address: tcp(engine.port) })],
+    [endpointSpec("a", { address: tcp(engine.port) })],
     1,
   );
   const [[, gauges] = []] = reports;
@@ -529,7 +504,9 @@ test("endpoints that fail do not keep others from being read", async () => {
   await using bad = new ScriptedServer(broken);
   const servers = { good, large, mute, bad };
   const { reports } = await reported(
-    Object.entries(servers).map(([id, { address }]) => spec(id, { address })),
+    Object.entries(servers).map(([id, { address }]) =>
+      endpointSpec(id, { address })
+    ),
     5,
   );
   assertEquals(new Set(reports.map(([id]) => id)), new Set(["good"]));

@@ -5,6 +5,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { endpointSpec, HEALTH } from "../../tests/endpoint_spec.ts";
 import { test } from "../../tests/leakproof.ts";
 import { VirtualClock } from "../../tests/memory_sockets.ts";
 import type { EndpointSpec } from "../core/endpoint.ts";
@@ -20,26 +21,14 @@ const PASSED: ProbeOutcome = { result: "passed", detail: "answered 200" };
 const FAILED: ProbeOutcome = { result: "failed", detail: "answered 503" };
 
 function spec(id: string): EndpointSpec {
-  return {
-    id,
-    address: { kind: "tcp", hostname: "127.0.0.1", port: 1, tls: false },
-    basePath: "",
-    host: "h",
-    weight: 1,
-    maxInFlight: undefined,
-    onDisconnect: "abort",
+  return endpointSpec(id, {
     health: {
-      path: "auto",
-      intervalMs: 5_000,
-      timeoutMs: 2_000,
-      healthyThreshold: 1,
+      ...HEALTH,
       unhealthyThreshold: 2,
       failures: 2,
-      backoffMs: 1_000,
       backoffMaxMs: 8_000,
-      headers: [],
     },
-  };
+  });
 }
 
 /** A book of the endpoints `a`, `b`, ... in slots 0, 1, ... */

@@ -4,6 +4,7 @@
  * @module
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { endpointSpec, HEALTH } from "../../tests/endpoint_spec.ts";
 import { test } from "../../tests/leakproof.ts";
 import {
   MemoryNetwork,
@@ -18,29 +19,11 @@ import { Prober } from "./prober.ts";
 
 const encoder = new TextEncoder();
 
-const SETTINGS: HealthSettings = {
-  path: "auto",
-  intervalMs: 5_000,
-  timeoutMs: 2_000,
-  healthyThreshold: 1,
-  unhealthyThreshold: 3,
-  failures: 3,
-  backoffMs: 1_000,
-  backoffMaxMs: 60_000,
-  headers: [],
-};
-
 function spec(id: string, health: Partial<HealthSettings> = {}): EndpointSpec {
-  return {
-    id,
-    address: { kind: "tcp", hostname: id, port: 1, tls: false },
+  return endpointSpec(id, {
     basePath: "/base",
-    host: `${id}:1`,
-    weight: 1,
-    maxInFlight: undefined,
-    onDisconnect: "abort",
-    health: { ...SETTINGS, ...health },
-  };
+    health: { ...HEALTH, ...health },
+  });
 }
 
 function answer(status: number, body = ""): Script {

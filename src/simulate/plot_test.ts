@@ -4,40 +4,9 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { experimentRow as row } from "../../tests/experiment_row.ts";
 import { test } from "../../tests/leakproof.ts";
-import type { ExperimentRow } from "./experiment.ts";
 import { plotOf } from "./plot.ts";
-
-function row(
-  contender: string,
-  load: number,
-  meanMs: number,
-): ExperimentRow {
-  return {
-    workload: "mixed",
-    engineCount: 1,
-    seed: 1,
-    load,
-    offered: 10 * load,
-    contender,
-    figures: {
-      programs: 1,
-      calls: 1,
-      meanMs,
-      p50Ms: meanMs / 2,
-      p95Ms: meanMs,
-      p99Ms: meanMs,
-      slowdown: 1,
-      fairness: 1,
-      programsPerSecond: 1,
-      cacheHits: 1,
-      longestWaitMs: 0,
-      longestQueuedMs: 0,
-      spills: 0,
-      shed: 0,
-    },
-  };
-}
 
 test("plotOf() draws a panel for each size and a line for each contender", () => {
   const rows = [0.7, 0.9].flatMap((load) => [
