@@ -18,14 +18,16 @@ import type {
   Ending,
   Held,
   Placed,
-  Placement,
   PlaceRequest,
 } from "../core/placement/placement.ts";
 import type { Pool } from "../core/placement/pool.ts";
-import { type SchedulingPolicy, toLevel } from "../core/scheduling_policy.ts";
-import type { SessionTable } from "../core/sessions/session_table.ts";
+import {
+  urgencyOf,
+  type UrgencyParts,
+  type UrgencySettings,
+} from "../core/queue/urgency.ts";
 import type { WaitQueue } from "../core/queue/wait_queue.ts";
-import { boostAtMs, type GiveUpReason } from "../core/queue/waiting_call.ts";
+import type { GiveUpReason } from "../core/queue/waiting_call.ts";
 import type { Hints } from "./hints.ts";
 import type { Tenancy } from "./tenancy.ts";
 
@@ -36,29 +38,20 @@ import type { Tenancy } from "./tenancy.ts";
 const TICK_MS = 50;
 
 /** What is configured; durations of `Infinity` never end. */
-export interface QueueSettings {
+export interface QueueSettings extends UrgencySettings {
   /** Whether calls wait at all. */
   readonly isOn: boolean;
   /** Calls of one session at once beyond which another does not wait. */
   readonly sessionMax: number;
-  /** Waited over served at which a call is promoted to the top level. */
-  readonly boostRatio: number;
-  readonly overdueMs: number;
-  readonly timeoutMs: number;
-  /** How long a call waits for its session's own endpoint alone. */
-  readonly patienceMs: number;
   /** Bounds of the priority that a client may give. */
   readonly priorityMin: number;
   readonly priorityMax: number;
 }
 
 /** What admission is made of. */
-export interface AdmissionParts {
+export interface AdmissionParts extends UrgencyParts {
   readonly outside: Outside;
-  readonly placement: Placement;
   readonly queue: WaitQueue;
-  readonly scheduling: SchedulingPolicy;
-  readonly sessions: SessionTable;
   readonly settings: QueueSettings;
 }
 
@@ -134,7 +127,7 @@ export class Admission {
   }
 
   #wait(call: AdmissionCall): Promise<Placed> {
-    const { outside, placement, queue, settings } = this.#parts;
+    const { outside, placement, queue } = this.#parts;
     const { request } = call;
     const { nowMs } = request;
     // Given back by whoever made the call, however it ends.
@@ -145,18 +138,13 @@ export class Admission {
       placement.letGo(held, outside.clock.nowMs());
       reject(error);
     };
-    const boundSlot = placement.wantedSlot(request, held);
-    const bound = request.pool.indexAt(boundSlot);
-    const isWorthIt = bound >= 0 && !request.pool.isBusy(bound, nowMs);
     const waiting = queue.add({
+      ...urgencyOf(this.#parts, { request, held }, {
+        expectedMs: call.hints.expectedMs,
+        priority: this.#priority(call),
+      }),
       pool: request.pool,
-      boundSlot,
       tried: request.tried,
-      level: this.#level(call, held),
-      patienceUntilMs: isWorthIt ? nowMs + settings.patienceMs : nowMs,
-      boostAtMs: this.#boostAtMs(call, held),
-      overdueAtMs: nowMs + settings.overdueMs,
-      timeoutAtMs: nowMs + settings.timeoutMs,
       poolNow: call.poolNow,
       granted: (slot, grantedAtMs, { isBoosted, pool }) => {
         const granted = { ...request, pool, nowMs: grantedAtMs };
@@ -188,30 +176,13 @@ export class Admission {
     return held;
   }
 
-  #level({ hints, tenancy }: AdmissionCall, held: Held): number {
-    const { scheduling, sessions, settings } = this.#parts;
-    const { record } = held;
-    const isTracked = record >= 0;
-    const level = toLevel(scheduling.level({
-      criticalPathMs: held.inheritedMs,
-      attainedMs: isTracked ? sessions.attainedMs(record) : 0,
-      servedCount: isTracked ? sessions.turns(record) : 0,
-      expectedMs: hints.expectedMs,
-    }));
-    const priority = Math.min(
+  /** Within what the operator lets this client ask for. */
+  #priority({ hints, tenancy }: AdmissionCall): number {
+    const { settings } = this.#parts;
+    return Math.min(
       Math.max(hints.priority, settings.priorityMin),
       tenancy?.settings.priorityMax ?? settings.priorityMax,
     );
-    return toLevel(level - priority);
-  }
-
-  #boostAtMs({ hints, request }: AdmissionCall, held: Held): number {
-    const past = {
-      servedMs: held.inheritedMs,
-      waitedMs: held.inheritedWaitMs,
-      expectedMs: hints.expectedMs ?? 0,
-    };
-    return boostAtMs(past, this.#parts.settings.boostRatio, request.nowMs);
   }
 
   #keepTicking(): void {

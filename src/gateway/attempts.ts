@@ -123,10 +123,7 @@ export class Attempts {
     } catch (cause) {
       const waitMs = outside.clock.nowMs() - call.sinceMs;
       call.queueMs += waitMs;
-      // A call that a full queue has refused has not waited.
-      if (cause instanceof GatewayError && cause.code !== "queue_full") {
-        times.waited(cause.code, waitMs);
-      }
+      if (cause instanceof GatewayError) times.waited(cause.code, waitMs);
       throw cause;
     } finally {
       call.tenancy?.giveWaiting();

@@ -20,7 +20,6 @@ import { EndpointTable } from "../core/endpoints/endpoint_table.ts";
 import { hashBytes, type KeyHash } from "../core/hash.ts";
 import { Ledger } from "../core/placement/ledger.ts";
 import {
-  type Held,
   type Placed,
   Placement,
   type PlaceRequest,
@@ -28,23 +27,17 @@ import {
 import { type Pool, Pools } from "../core/placement/pool.ts";
 import { buildPools } from "../core/placement/pool_plan.ts";
 import { QueueBoard } from "../core/queue/queue_board.ts";
-import { type SchedulingPolicy, toLevel } from "../core/scheduling_policy.ts";
+import type { SchedulingPolicy } from "../core/scheduling_policy.ts";
 import { SessionTable } from "../core/sessions/session_table.ts";
 import { WaitQueue } from "../core/queue/wait_queue.ts";
-import { boostAtMs } from "../core/queue/waiting_call.ts";
+import { urgencyOf, type UrgencySettings } from "../core/queue/urgency.ts";
 import { rendezvous } from "../policies/rendezvous.ts";
 import { roundRobin } from "../policies/round_robin.ts";
 import type { Contender } from "./contenders.ts";
 import type { LiveCall } from "./live_call.ts";
 
 /** How calls wait; times in milliseconds, `Infinity` for never. */
-export interface QueueSettings {
-  /** Waited to served at which a call is promoted to the top level. */
-  readonly boostRatio: number;
-  readonly overdueMs: number;
-  readonly timeoutMs: number;
-  /** How long a call waits for its session's endpoint alone. */
-  readonly patienceMs: number;
+export interface QueueSettings extends UrgencySettings {
   /** Calls in flight on an endpoint; `undefined` for a limit that is learned. */
   readonly inFlightMax: number | undefined;
 }
@@ -75,6 +68,13 @@ const WAITING_MAX = 1_000_000;
 
 /** Calls of a run in flight at once. */
 const CALLS_MAX = 262_144;
+
+/** The settings of a contender whose calls wait in their order alone. */
+const NEVER = {
+  boostRatio: Infinity,
+  overdueMs: Infinity,
+  timeoutMs: Infinity,
+} as const;
 
 /** Bytes of a request's body for each token of its prompt: English text. */
 const TOKEN_BYTES = 4;
@@ -189,23 +189,22 @@ export class VirtualGateway {
     const placement = this.#placement;
     const held = placement.hold(request);
     if (held === undefined) return this.#deps.shed(call, nowMs);
-    const { hasPromotion } = this.#deps.contender;
-    const { boostRatio, overdueMs, patienceMs, timeoutMs } = this.#deps.queue;
-    const past = {
-      servedMs: held.inheritedMs,
-      waitedMs: held.inheritedWaitMs,
-      expectedMs: 0,
-    };
+    const { contender, queue } = this.#deps;
+    const settings = contender.hasPromotion ? queue : { ...queue, ...NEVER };
     const pool = this.#pool;
+    const parts = {
+      placement,
+      settings,
+      scheduling: this.#policy,
+      sessions: this.#sessions,
+    };
+    const expectedMs = contender.policy.name === "oracle"
+      ? call.remainingMs
+      : undefined;
     this.#queue.add({
+      ...urgencyOf(parts, { request, held }, { expectedMs, priority: 0 }),
       pool,
-      boundSlot: placement.wantedSlot(request, held),
       tried: undefined,
-      level: this.#levelOf(call, held),
-      patienceUntilMs: nowMs + patienceMs,
-      boostAtMs: hasPromotion ? boostAtMs(past, boostRatio, nowMs) : Infinity,
-      overdueAtMs: hasPromotion ? nowMs + overdueMs : Infinity,
-      timeoutAtMs: hasPromotion ? nowMs + timeoutMs : Infinity,
       poolNow: () => pool,
       granted: (slot, atMs, { isBoosted }) => {
         const placed = placement.placeHeld(
@@ -216,22 +215,10 @@ export class VirtualGateway {
         this.#start(call, placed, atMs);
       },
       gaveUp: () => {
-        placement.letGo(held, nowMs + timeoutMs);
-        this.#deps.shed(call, nowMs + timeoutMs);
+        placement.letGo(held, nowMs + queue.timeoutMs);
+        this.#deps.shed(call, nowMs + queue.timeoutMs);
       },
     }, nowMs);
-  }
-
-  #levelOf(call: LiveCall, { record, inheritedMs }: Held): number {
-    const isTracked = record >= 0;
-    return toLevel(this.#policy.level({
-      criticalPathMs: inheritedMs,
-      attainedMs: isTracked ? this.#sessions.attainedMs(record) : 0,
-      servedCount: isTracked ? this.#sessions.turns(record) : 0,
-      expectedMs: this.#deps.contender.policy.name === "oracle"
-        ? call.remainingMs
-        : undefined,
-    }));
   }
 
   #start(call: LiveCall, placed: Placed, nowMs: number): void {
