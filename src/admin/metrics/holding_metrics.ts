@@ -55,12 +55,6 @@ const FAMILIES: readonly HoldingFamily[] = [
   },
   {
     kind: "gauge",
-    name: "tryst_session_records",
-    help: "Records of the session table in use, of sessions bound or not.",
-    value: ({ sessions }) => sessions.occupied,
-  },
-  {
-    kind: "gauge",
     name: "tryst_session_capacity",
     help: "Records of the session table.",
     value: ({ sessions }) => sessions.capacity,
